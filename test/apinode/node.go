@@ -115,10 +115,7 @@ func Start(tb testing.TB, s Settings) *Node {
 	if s.RedisURL == "" {
 		s.RedisURL = env.EmbeddedRedis(tb)
 	}
-	store, err := cache.Open(s.RedisURL+"?read_timeout=1m", Soon) // the sample is long on a busy machine
-	if err != nil {
-		tb.Fatal(err)
-	}
+	store := env.Must(cache.Open(s.RedisURL+"?read_timeout=1m", Soon))(tb) // the sample is long on a busy machine
 	pipeline := env.Must(cache.OpenPipeline(s.RedisURL, Soon))(tb)
 	n := &Node{TB: tb, Store: store, Registry: prometheus.NewRegistry(), Logged: &env.Buffer{}, sample: s.Sample}
 	tb.Cleanup(func() { pipeline.Close(); store.Close() })

@@ -28,82 +28,58 @@ type baselineStarter struct{ *Environment }
 // FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
 // answers any method with size bytes. If redisURL is not empty, each request first takes from a
 // bucket in Redis.
-func (e baselineStarter) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
+func (e baselineStarter) FiberBaseline(ctx context.Context, size int, redisURL string) string {
 	return e.fiber(ctx, "-size", strconv.Itoa(size), "-redis", redisURL)
 }
 
 // CompressingBaseline starts a Fiber server like FiberBaseline's that answers with a
 // text, compressed by Fiber's own middleware where the caller accepts it.
-func (e baselineStarter) CompressingBaseline(ctx context.Context, text []byte) (string, error) {
+func (e baselineStarter) CompressingBaseline(ctx context.Context, text []byte) string {
 	file := filepath.Join(e.Dir, "answer.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return "", err
-	}
+	mustDo(os.WriteFile(file, text, 0o600))
 	return e.fiber(ctx, "-compressed", file)
 }
 
 // fiber starts a minimal Fiber server with further arguments.
-func (e baselineStarter) fiber(ctx context.Context, args ...string) (string, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	listen, err := freeAddress()
-	if err != nil {
-		return "", err
-	}
+func (e baselineStarter) fiber(ctx context.Context, args ...string) string {
+	executable := must(os.Executable())
+	listen := freeAddress()
 	url := "http://" + listen + "/"
-	err = e.Start(ctx, Program{
+	e.Start(ctx, Program{
 		Name: "Fiber baseline", Cores: e.ServeCores,
 		Args: append([]string{executable, "baseline", "-listen", listen}, args...),
 	}, func() error { return answersOK(url) })
-	return url, err
+	return url
 }
 
 // baselineCommand runs the minimal Fiber servers of FiberBaseline and CompressingBaseline.
-func baselineCommand(args []string) error {
+func baselineCommand(args []string) {
 	flags := flag.NewFlagSet("baseline", flag.ExitOnError)
 	listen := flags.String("listen", "", "address to listen on")
 	size := flags.Int("size", 0, "bytes of the body")
 	redisURL := flags.String("redis", "", "Redis to take a token from, before each answer")
 	compressed := flags.String("compressed", "", "file to answer with, compressed")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	mustDo(flags.Parse(args))
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	body := bytes.Repeat([]byte("x"), *size)
 	if *compressed != "" {
-		var err error
-		if body, err = os.ReadFile(*compressed); err != nil {
-			return err
-		}
+		body = must(os.ReadFile(*compressed))
 		app.Use(compress.New(compress.Config{Level: compress.LevelBestSpeed}))
 	}
-	handler, err := baselineHandler(body, *redisURL)
-	if err != nil {
-		return err
-	}
-	app.All("/", handler)
-	return app.Listen(*listen)
+	app.All("/", baselineHandler(body, *redisURL))
+	mustDo(app.Listen(*listen))
 }
 
-func baselineHandler(body []byte, redisURL string) (fiber.Handler, error) {
+func baselineHandler(body []byte, redisURL string) fiber.Handler {
 	send := func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSONCharsetUTF8)
 		return c.Send(body)
 	}
 	if redisURL == "" {
-		return send, nil
+		return send
 	}
-	options, err := redis.ParseURL(redisURL)
-	if err != nil {
-		return nil, fmt.Errorf("parse the address of Redis: %w", err)
-	}
-	pipeliner, err := redis.NewClient(options).AutoPipelineWithOptions(redis.DefaultBlockingAutoPipelineOptions())
-	if err != nil {
-		return nil, fmt.Errorf("open a pipeline: %w", err)
-	}
-	limiter := redis_rate.NewLimiter(pipeliner)
+	client := redis.NewClient(must(redis.ParseURL(redisURL)))
+	limiter := redis_rate.NewLimiter(must(client.AutoPipelineWithOptions(redis.DefaultBlockingAutoPipelineOptions())))
 	limit := redis_rate.Limit{Rate: unreachableRate, Burst: unreachableRate, Period: time.Minute}
 	return func(c *fiber.Ctx) error {
 		result, err := limiter.Allow(c.UserContext(), "baseline", limit)
@@ -111,37 +87,25 @@ func baselineHandler(body []byte, redisURL string) (fiber.Handler, error) {
 			return c.SendStatus(http.StatusTooManyRequests)
 		}
 		return send(c)
-	}, nil
+	}
 }
 
 // NginxBaseline starts nginx with one worker process on the serving core and returns the
 // URL of a file of size bytes.
-func (e baselineStarter) NginxBaseline(ctx context.Context, size int) (string, error) {
-	listen, err := freeAddress()
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp("", "pnyx-bench-nginx-")
-	if err != nil {
-		return "", err
-	}
+func (e baselineStarter) NginxBaseline(ctx context.Context, size int) string {
+	listen := freeAddress()
+	dir := must(os.MkdirTemp("", "pnyx-bench-nginx-"))
 	e.Undo(func() error { return os.RemoveAll(dir) })
 	// The worker processes run without root's permissions, and the folder is root's.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // it holds one file of the letter x
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "answer.json"), bytes.Repeat([]byte("x"), size), 0o644); err != nil { //nolint:gosec // the same
-		return "", err
-	}
+	mustDo(os.Chmod(dir, 0o755))                                                                    //nolint:gosec // it holds one file of the letter x
+	mustDo(os.WriteFile(filepath.Join(dir, "answer.json"), bytes.Repeat([]byte("x"), size), 0o644)) //nolint:gosec // the same
 	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, []byte(fmt.Sprintf(nginxConf, dir, listen)), 0o600); err != nil {
-		return "", err
-	}
+	mustDo(os.WriteFile(conf, []byte(fmt.Sprintf(nginxConf, dir, listen)), 0o600))
 	url := "http://" + listen + "/answer.json"
-	err = e.Start(ctx, Program{
+	e.Start(ctx, Program{
 		Name: "nginx", Cores: e.ServeCores, Args: []string{"nginx", "-c", conf},
 	}, func() error { return answersOK(url) })
-	return url, err
+	return url
 }
 
 const nginxConf = `
@@ -157,27 +121,18 @@ http {
 `
 
 // engineCommand runs the embedded ClickHouse until it receives a signal.
-func engineCommand(args []string) error {
+func engineCommand(args []string) {
 	flags := flag.NewFlagSet("engine", flag.ExitOnError)
 	pnyx := flags.String("pnyx", "", "path of pnyx, which becomes the engine")
 	dir := flags.String("data", "", "data folder of the engine")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	mustDo(flags.Parse(args))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	program, err := engine.Locate(engine.LocateOptions{})
-	if err != nil {
-		return err
-	}
-	running, err := engine.Start(ctx, engine.Options{
-		DataDir: *dir, Program: program, Executable: *pnyx, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return err
-	}
+	running := must(engine.Start(ctx, engine.Options{
+		DataDir: *dir, Program: must(engine.Locate(engine.LocateOptions{})), Executable: *pnyx, Logger: slog.New(slog.DiscardHandler),
+	}))
 	<-ctx.Done()
 	ending, cancel := context.WithTimeout(context.Background(), stopTimeout/2)
 	defer cancel()
-	return running.Stop(ending)
+	mustDo(running.Stop(ending))
 }

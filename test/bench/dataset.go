@@ -41,63 +41,50 @@ func sizeOf(quick bool) Size {
 const generatedAt = "2026-06-01T00:00:00Z"
 
 // Data returns the data set of the run. The first call generates and imports it.
-func (e *Environment) Data(ctx context.Context) (*Dataset, error) {
+func (e *Environment) Data(ctx context.Context) *Dataset {
 	if e.data != nil {
-		return e.data, nil
+		return e.data
 	}
-	data, err := e.Generate(ctx, sizeOf(e.Quick))
-	if err != nil {
-		return nil, err
-	}
-	if err := data.load(ctx, e); err != nil {
-		return nil, err
-	}
+	data := e.Generate(ctx, sizeOf(e.Quick))
+	data.load(ctx, e)
 	e.data = data
-	return data, nil
+	return data
 }
 
 // Generate generates the files of a data set without importing them.
-func (e *Environment) Generate(ctx context.Context, size Size) (*Dataset, error) {
+func (e *Environment) Generate(ctx context.Context, size Size) *Dataset {
 	dir := filepath.Join(e.Dir, strconv.Itoa(size.Ballots))
 	data := &Dataset{Files: filepath.Join(dir, "files"), Warehouse: filepath.Join(dir, "warehouse"), Size: size}
-	return data, once(data.Files, size, func() error {
+	once(data.Files, size, func() {
 		fmt.Fprintf(e.Log, "generating %d ballots\n", size.Ballots)
-		_, err := e.Run(ctx, Program{Args: []string{
+		must(e.Run(ctx, Program{Args: []string{
 			e.Pnyx, "generate", "--now", generatedAt, "--daos", strconv.Itoa(size.DAOs), "--proposals", strconv.Itoa(size.Proposals),
 			"--ballots", strconv.Itoa(size.Ballots), "--largest", strconv.Itoa(size.Largest), data.Files,
-		}})
-		return err
+		}}))
 	})
+	return data
 }
 
 // load imports the files.
-func (d *Dataset) load(ctx context.Context, e *Environment) error {
-	return once(d.Warehouse, d.Size, func() error {
+func (d *Dataset) load(ctx context.Context, e *Environment) {
+	once(d.Warehouse, d.Size, func() {
 		fmt.Fprintf(e.Log, "importing %d ballots\n", d.Size.Ballots)
 		began := time.Now()
-		_, err := e.Run(ctx, e.importOf(d, d.Warehouse))
+		must(e.Run(ctx, e.importOf(d, d.Warehouse)))
 		fmt.Fprintf(e.Log, "imported in %s\n", time.Since(began).Round(time.Second))
-		return err
 	})
 }
 
 // once calls produce unless dir was already produced for the same size.
-func once(dir string, size Size, produce func() error) error {
+func once(dir string, size Size, produce func()) {
 	stamp := dir + ".json"
-	wanted, err := json.Marshal(size)
-	if err != nil {
-		return err
-	}
+	wanted := must(json.Marshal(size))
 	if made, err := os.ReadFile(stamp); err == nil && string(made) == string(wanted) {
-		return nil
+		return
 	}
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stamp), os.MkdirAll(dir, 0o750)); err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
-	}
-	if err := produce(); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, wanted, 0o600)
+	mustDo(errors.Join(os.RemoveAll(dir), os.RemoveAll(stamp), os.MkdirAll(dir, 0o750)))
+	produce()
+	mustDo(os.WriteFile(stamp, wanted, 0o600))
 }
 
 // importOf returns the program that imports the files of a data set into a data folder.

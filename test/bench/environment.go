@@ -76,18 +76,17 @@ type Environment struct {
 }
 
 // newEnvironment assigns the first core to the load generator and the second to the servers.
-func newEnvironment(ctx context.Context, pnyx, dir string, quick bool, log io.Writer) (*Environment, error) {
+func newEnvironment(ctx context.Context, pnyx, dir string, quick bool, log io.Writer) *Environment {
 	e := &Environment{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, Niceness: defaultNiceness, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
-	all, err := ownCores()
-	if err != nil {
-		return nil, err
-	}
+	all := must(ownCores())
 	if len(all) < 2 {
-		return nil, errors.New("a benchmark needs two cores: one for the load and one that serves")
+		mustDo(errors.New("a benchmark needs two cores: one for the load and one that serves"))
 	}
 	e.LoadCores, e.ServeCores, e.AllCores = all[:1], all[1:2], all
 	runtime.GOMAXPROCS(len(e.LoadCores))
-	return e, errors.Join(pinSelf(ctx, e.LoadCores), os.MkdirAll(dir, 0o750))
+	pinSelf(ctx, e.LoadCores)
+	mustDo(os.MkdirAll(dir, 0o750))
+	return e
 }
 
 // Run runs a program until it exits and returns its output.
@@ -98,7 +97,7 @@ func (e *Environment) Run(ctx context.Context, p Program) (string, error) {
 	return run(ctx, p)
 }
 
-func (e *Environment) launch(p Program) (*Process, error) {
+func (e *Environment) launch(p Program) *Process {
 	if len(p.Cores) == 0 {
 		p.Cores = e.AllCores
 	}
@@ -127,69 +126,50 @@ func (e *Environment) end(down int) error {
 func (e *Environment) Close() error { return e.end(0) }
 
 // Start starts a program that stops with the row, and waits until check succeeds.
-func (e *Environment) Start(ctx context.Context, p Program, check func() error) error {
-	process, err := e.launch(p)
-	if err != nil {
-		return err
-	}
+func (e *Environment) Start(ctx context.Context, p Program, check func() error) {
+	process := e.launch(p)
 	e.Undo(process.stop)
-	return process.until(ctx, check)
+	mustDo(process.until(ctx, check))
 }
 
 // shared starts a program that outlives the row. Shared programs stop in reverse order
 // of their start.
-func (e *Environment) shared(ctx context.Context, p Program, check func() error) (*Process, error) {
-	process, err := e.launch(p)
-	if err != nil {
-		return nil, err
-	}
+func (e *Environment) shared(ctx context.Context, p Program, check func() error) *Process {
+	process := e.launch(p)
 	own := append([]func() error{process.stop}, e.undo[e.mark:]...)
 	e.undo = append(e.undo[:e.mark:e.mark], own...)
 	e.mark++
-	return process, process.until(ctx, check)
+	mustDo(process.until(ctx, check))
+	return process
 }
 
 // Redis returns the URL of a redis-server on the serving core.
-func (e *Environment) Redis(ctx context.Context) (string, error) {
+func (e *Environment) Redis(ctx context.Context) string {
 	if e.redis != nil {
-		return e.url, nil
+		return e.url
 	}
-	address, err := freeAddress()
-	if err != nil {
-		return "", err
-	}
+	address := freeAddress()
 	e.url = "redis://" + address
 	e.store = redis.NewClient(&redis.Options{Addr: address})
 	server := redisAt(address, "--dir", e.Dir)
 	server.Cores = e.ServeCores
-	e.redis, err = e.shared(ctx, server, func() error { return e.store.Ping(ctx).Err() })
-	return e.url, err
+	e.redis = e.shared(ctx, server, func() error { return e.store.Ping(ctx).Err() })
+	return e.url
 }
 
 // Warehouse returns the URL of an embedded ClickHouse that holds the data set, and a
 // connection. It may use all cores, at a lower priority than the servers.
-func (e *Environment) Warehouse(ctx context.Context) (string, driver.Conn, error) {
-	data, err := e.Data(ctx)
-	if err != nil {
-		return "", nil, err
-	}
+func (e *Environment) Warehouse(ctx context.Context) (string, driver.Conn) {
+	data := e.Data(ctx)
 	if e.engine == nil {
-		e.engine, err = e.shared(ctx, e.engineAt(data.Warehouse), func() error { _, err := engine.Find(data.Warehouse); return err })
-		if err != nil {
-			return "", nil, err
-		}
+		e.engine = e.shared(ctx, e.engineAt(data.Warehouse), func() error { _, err := engine.Find(data.Warehouse); return err })
 	}
-	instance, err := engine.Find(data.Warehouse)
-	if err != nil {
-		return "", nil, err
-	}
+	instance := must(engine.Find(data.Warehouse))
 	url := instance.URL(warehouse.DefaultDatabase)
 	if e.conn == nil {
-		if e.conn, err = connect(url); err != nil {
-			return "", nil, err
-		}
+		e.conn = connect(url)
 	}
-	return url, e.conn, nil
+	return url, e.conn
 }
 
 // engineAt returns the program that runs the engine on a data folder.
@@ -200,28 +180,23 @@ func (e *Environment) engineAt(dir string) Program {
 
 // Published starts a worker and waits until everything is published. The worker keeps
 // running.
-func (e *Environment) Published(ctx context.Context) error {
+func (e *Environment) Published(ctx context.Context) {
 	if e.worker != nil {
-		return nil
+		return
 	}
-	url, _, errURL := e.Warehouse(ctx)
-	redisURL, errRedis := e.Redis(ctx)
-	admin, err := freeAddress()
-	if err := errors.Join(errURL, errRedis, err); err != nil {
-		return err
-	}
+	url, _ := e.Warehouse(ctx)
+	redisURL, admin := e.Redis(ctx), freeAddress()
 	e.workerAdmin = "http://" + admin
-	e.worker, err = e.shared(ctx, Program{
+	e.worker = e.shared(ctx, Program{
 		Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness,
 		Env: append(e.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL, "PNYX_ADMIN_LISTEN="+admin),
 	}, func() error { return answersOK(e.workerAdmin + "/readyz") })
-	return err
 }
 
 // settled waits until the warehouse has run no longer statement for half a second.
-func (e *Environment) settled(ctx context.Context) error {
+func (e *Environment) settled(ctx context.Context) {
 	last := time.Now()
-	return e.worker.until(ctx, func() error {
+	mustDo(e.worker.until(ctx, func() error {
 		var running uint64
 		err := e.conn.QueryRow(ctx, "SELECT count() FROM system.processes WHERE user = currentUser() AND elapsed > 0.1").Scan(&running)
 		if running > 0 {
@@ -231,35 +206,23 @@ func (e *Environment) settled(ctx context.Context) error {
 			err = fmt.Errorf("%d statements are running", running)
 		}
 		return err
-	})
+	}))
 }
 
 // API returns the base URL and the process of an API node on the serving core. It waits
 // until everything is published.
-func (e *Environment) API(ctx context.Context) (string, *Process, error) {
+func (e *Environment) API(ctx context.Context) (string, *Process) {
 	if e.api != nil {
-		return e.apiBase, e.api, nil
+		return e.apiBase, e.api
 	}
-	if err := e.Published(ctx); err != nil {
-		return "", nil, err
-	}
-	listen, admin, err := freeAddresses()
-	if err != nil {
-		return "", nil, err
-	}
+	e.Published(ctx)
+	listen, admin := freeAddresses()
 	fmt.Fprintln(e.Log, "publishing everything")
 	e.apiBase, e.admin = "http://"+listen, "http://"+admin
-	e.api, err = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
-	if err != nil {
-		return "", nil, err
-	}
+	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
 	// Wait for the sorted copies: building them would disturb the first measurement.
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	_, err = pageMeter{e}.copied(ctx, largest)
-	return e.apiBase, e.api, err
+	pageMeter{e}.copied(ctx, e.largestProposal(ctx))
+	return e.apiBase, e.api
 }
 
 // apiAt returns the program that runs an API node at two addresses, on the serving core.
@@ -292,47 +255,34 @@ func (e *Environment) warehouseEnv() []string {
 
 // Token returns a partner token with every scope. Its limits are enforced, but are too
 // high to be reached.
-func (e *Environment) Token(ctx context.Context) (string, error) {
+func (e *Environment) Token(ctx context.Context) string {
 	if e.token != "" {
-		return e.token, nil
+		return e.token
 	}
-	url, _, errURL := e.Warehouse(ctx)
-	redisURL, errRedis := e.Redis(ctx)
-	if err := errors.Join(errURL, errRedis); err != nil {
-		return "", err
-	}
+	url, _ := e.Warehouse(ctx)
+	redisURL := e.Redis(ctx)
 	many := strconv.Itoa(unreachableRate)
-	text, err := e.Run(ctx, Program{
+	text := must(e.Run(ctx, Program{
 		Args: []string{
 			e.Pnyx, "token", "issue", "--json", "--name", "bench", "--plan", "custom", "--scopes", "v2:paid:*",
 			"--limits", "4000000000," + many + "," + many + "," + many + "," + many,
 		},
 		Env: append(e.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL),
-	})
-	if err != nil {
-		return "", err
-	}
+	}))
 	var issued struct{ Token string }
-	if err := json.Unmarshal([]byte(text), &issued); err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
+	mustDo(json.Unmarshal([]byte(text), &issued))
 	e.token = issued.Token
-	return e.token, e.awaitToken(ctx)
+	e.awaitToken(ctx)
+	return e.token
 }
 
 // awaitToken waits until the node knows the token.
-func (e *Environment) awaitToken(ctx context.Context) error {
-	base, process, err := e.API(ctx)
-	if err != nil {
+func (e *Environment) awaitToken(ctx context.Context) {
+	base, process := e.API(ctx)
+	mustDo(process.until(ctx, func() error {
+		_, err := sizeOfAnswer(ctx, base+"/v2/meta/usage", e.paid())
 		return err
-	}
-	return process.until(ctx, func() error {
-		status, body, err := get(ctx, base+"/v2/meta/usage", e.paid())
-		if err == nil && status != http.StatusOK {
-			err = fmt.Errorf("usage: %d %s", status, body)
-		}
-		return err
-	})
+	}))
 }
 
 // paid returns the headers of a request with the token.
@@ -361,4 +311,16 @@ func get(ctx context.Context, url string, header http.Header) (status int, body 
 	defer response.Body.Close()
 	body, err = io.ReadAll(response.Body)
 	return response.StatusCode, body, err
+}
+
+// read sends a GET request, which has to be answered with 200, and decodes the answer.
+func read(ctx context.Context, url string, header http.Header, into any) error {
+	status, body, err := get(ctx, url, header)
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil || status != http.StatusOK {
+		return errors.Join(fmt.Errorf("%s answers %d: %.300s", url, status, body), err)
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,62 +49,42 @@ type moment struct {
 }
 
 // row returns what prepares the row of a load.
-func (i *importing) row(load int) func(context.Context, *Environment) (Sides, error) {
-	return func(ctx context.Context, e *Environment) (Sides, error) {
+func (i *importing) row(load int) func(context.Context, *Environment) Sides {
+	return func(ctx context.Context, e *Environment) Sides {
 		if i.moments == nil {
-			if err := i.run(ctx, e); err != nil {
+			if err := caught(func() { i.run(ctx, e) }); err != nil {
 				*i = importing{}
-				return Sides{}, err
+				mustDo(err)
 			}
 		}
 		p99 := func(taken *hdrhistogram.Histogram) Measure {
-			return func(context.Context) (float64, error) { return inMilliseconds(taken.ValueAtQuantile(99)), nil }
+			return func(context.Context) float64 { return inMilliseconds(taken.ValueAtQuantile(99)) }
 		}
-		return Sides{Pnyx: p99(i.busy[load]), Baseline: p99(i.quiet[load])}, nil
+		return Sides{Pnyx: p99(i.busy[load]), Baseline: p99(i.quiet[load])}
 	}
 }
 
 // run imports into an instance that has all proposals and a few ballots.
-func (i *importing) run(ctx context.Context, e *Environment) error {
-	few, errFew := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
-	data, errData := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
-	dir, err := e.temporary("import-")
-	if err := errors.Join(errFew, errData, err); err != nil {
-		return err
-	}
-	if _, err = e.Run(ctx, e.importOf(few, filepath.Join(dir, "data"))); err != nil {
-		return err
-	}
-	s, err := e.serve(ctx, dir)
-	if err != nil {
-		return err
-	}
-	conn, err := connectTo(s.dir)
-	if err != nil {
-		return err
-	}
+func (i *importing) run(ctx context.Context, e *Environment) {
+	few := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
+	data := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
+	dir := e.temporary("import-")
+	must(e.Run(ctx, e.importOf(few, filepath.Join(dir, "data"))))
+	s := e.serve(ctx, dir)
+	conn := connectTo(s.dir)
 	defer conn.Close()
 	wait(idleSettle)
-	drives, err := importLoads(ctx, e, s.base)
-	if err != nil {
-		return err
-	}
+	drives := importLoads(ctx, e, s.base)
 	for range beforeImport {
-		if err := i.second(ctx, s, conn, drives, &i.quiet); err != nil {
-			return err
-		}
+		i.second(ctx, s, conn, drives, &i.quiet)
 	}
 	imported := make(chan error, 1)
 	go func() { _, err := e.Run(ctx, e.importOf(data, s.dir)); imported <- err }()
 	for left := afterImport; left > 0; {
-		if err := i.second(ctx, s, conn, drives, &i.busy); err != nil {
-			return err
-		}
+		i.second(ctx, s, conn, drives, &i.busy)
 		select {
 		case err := <-imported:
-			if err != nil {
-				return err
-			}
+			mustDo(err)
 			fmt.Fprintf(e.Log, "  imported in %d s\n", len(i.moments)-beforeImport)
 			imported = nil
 		default:
@@ -114,18 +93,14 @@ func (i *importing) run(ctx context.Context, e *Environment) error {
 			}
 		}
 	}
-	return nil
 }
 
 // importLoads connects the loads. The pages are asked for once each.
-func importLoads(ctx context.Context, e *Environment, base string) (drives [importedLoads]*drive, err error) {
-	_, text, err := get(ctx, base+"/v2/proposals?limit=100", e.internal())
+func importLoads(ctx context.Context, e *Environment, base string) (drives [importedLoads]*drive) {
 	var listed struct {
 		Data []struct{ ProposalKey string }
 	}
-	if err := errors.Join(err, json.Unmarshal(text, &listed)); err != nil {
-		return drives, fmt.Errorf("list proposals: %w", err)
-	}
+	mustDo(read(ctx, base+"/v2/proposals?limit=100", e.internal(), &listed))
 	loads := [...]Load{{URLs: []string{base + "/v2/daos?limit=20", base + "/v2/meta/data-status", base + "/v2/meta/pricing"}}, {Header: e.internal()}}
 	for limit := 500; limit > 400; limit-- {
 		for _, p := range listed.Data {
@@ -133,22 +108,17 @@ func importLoads(ctx context.Context, e *Environment, base string) (drives [impo
 		}
 	}
 	for n, load := range loads {
-		if drives[n], err = newDrive(load, callers); err != nil {
-			return drives, err
-		}
+		drives[n] = must(newDrive(load, callers))
 		e.Undo(func() error { drives[n].close(); return nil })
 	}
-	return drives, nil
+	return drives
 }
 
 // second sends the loads for a second. An answer that fails is an error.
 func (i *importing) second(
 	ctx context.Context, s *served, conn driver.Conn, drives [importedLoads]*drive, all *[importedLoads]*hdrhistogram.Histogram,
-) error {
-	before, err := treeTicks(s.process.command.Process.Pid)
-	if err != nil {
-		return err
-	}
+) {
+	before := treeTime(s.process.command.Process.Pid)
 	began := time.Now()
 	var m moment
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -167,15 +137,15 @@ func (i *importing) second(
 			return err
 		})
 	}
-	err = group.Wait()
+	err := group.Wait()
 	took := time.Since(began).Seconds()
-	after, failed := treeTicks(s.process.command.Process.Pid)
-	for name, ticks := range after {
-		m.cores += (ticks - before[name]) / ticksPerSecond / took
+	after := treeTime(s.process.command.Process.Pid)
+	for name, spent := range after {
+		m.cores += (spent - before[name]) / took
 	}
 	counted := conn.QueryRow(ctx, "SELECT (SELECT count() FROM ballots), (SELECT toUInt64(sum(total_votes)) FROM proposal_states FINAL)").Scan(&m.stored, &m.published)
 	i.moments = append(i.moments, m)
-	return errors.Join(err, failed, counted)
+	mustDo(errors.Join(err, counted))
 }
 
 // markdown writes the chart.

@@ -26,7 +26,7 @@ type Latency struct {
 	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
 	// Prepare returns the requests to send and the saturation rate of the server.
-	Prepare func(context.Context, *Environment) (Load, error)
+	Prepare func(context.Context, *Environment) Load
 }
 
 // Load describes requests to one server.
@@ -60,33 +60,26 @@ const maxLatency = 30 * time.Second
 // run sends requests at half of the saturation rate, at even intervals. Latency counts
 // from the time at which a request was due, not from when it was sent. It therefore
 // includes the time that a request waited for an earlier one.
-func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) (LatencyResult, error) {
-	load, err := l.Prepare(ctx, e)
-	if err != nil {
-		return LatencyResult{}, fmt.Errorf("prepare %s: %w", l.ID, err)
-	}
+func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) LatencyResult {
+	load := l.Prepare(ctx, e)
 	if l.Publishing {
 		stop := latencyMeter{e}.keepPublishing(ctx)
 		defer stop()
 	}
-	drive, err := newDrive(load, connections)
-	if err != nil {
-		return LatencyResult{}, err
-	}
+	drive := must(newDrive(load, connections))
 	defer drive.close()
 	rate := load.Saturation / 2
-	if _, _, err := drive.run(ctx, rate, length/10); err != nil { // to warm up
-		return LatencyResult{}, err
-	}
+	must2(drive.run(ctx, rate, length/10)) // to warm up
 	taken, failed, err := drive.run(ctx, rate, length)
 	if failed > 0 {
 		fmt.Fprintf(e.Log, "  %d failed, the first with %s\n%s", failed, *drive.failure.Load(), &e.worker.output)
 	}
+	mustDo(err)
 	return LatencyResult{
 		ID: l.ID, Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,
 		P50: inMilliseconds(taken.ValueAtQuantile(50)), P99: inMilliseconds(taken.ValueAtQuantile(99)),
 		P999: inMilliseconds(taken.ValueAtQuantile(99.9)), Max: inMilliseconds(taken.Max()),
-	}, err
+	}
 }
 
 func inMilliseconds(microseconds int64) float64 { return float64(microseconds) / 1000 }

@@ -16,11 +16,11 @@ const connections = 64
 // load: 64 connections that each send the next request when the previous one is
 // answered. The load generator is wrk, on a separate core.
 func (e *Environment) Saturate(url string, header http.Header) Measure {
-	return func(ctx context.Context) (float64, error) { return e.saturate(ctx, url, header) }
+	return func(ctx context.Context) float64 { return e.saturate(ctx, url, header) }
 }
 
 // saturate measures the requests per second of Saturate; flags are further ones of wrk.
-func (e *Environment) saturate(ctx context.Context, url string, header http.Header, flags ...string) (float64, error) {
+func (e *Environment) saturate(ctx context.Context, url string, header http.Header, flags ...string) float64 {
 	length := 4 * time.Second
 	if e.Quick {
 		length = 2 * time.Second
@@ -29,11 +29,8 @@ func (e *Environment) saturate(ctx context.Context, url string, header http.Head
 	for name, values := range header {
 		args = append(args, "-H", name+": "+values[0])
 	}
-	text, err := e.Run(ctx, Program{Args: append(args, url), Cores: e.LoadCores})
-	if err != nil {
-		return 0, err
-	}
-	return readWrk(text)
+	text := must(e.Run(ctx, Program{Args: append(args, url), Cores: e.LoadCores}))
+	return must(readWrk(text))
 }
 
 var (

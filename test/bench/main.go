@@ -20,25 +20,20 @@ import (
 )
 
 func main() {
-	if err := command(os.Args[1:]); err != nil {
+	if err := caught(func() { command(os.Args[1:]) }); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
 // command runs the benchmark, or one of its helper programs.
-func command(args []string) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case "baseline":
-			return baselineCommand(args[1:])
-		case "engine":
-			return engineCommand(args[1:])
-		case "scale":
-			return scaleCommand(args[1:])
-		}
+func command(args []string) {
+	commands := map[string]func([]string){"baseline": baselineCommand, "engine": engineCommand, "scale": scaleCommand}
+	if len(args) > 0 && commands[args[0]] != nil {
+		commands[args[0]](args[1:])
+		return
 	}
-	return benchCommand(args)
+	benchCommand(args)
 }
 
 // options select what to measure.
@@ -49,7 +44,7 @@ type options struct {
 	nice                  int
 }
 
-func benchCommand(args []string) error {
+func benchCommand(args []string) {
 	var o options
 	var only string
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
@@ -59,24 +54,16 @@ func benchCommand(args []string) error {
 	flags.BoolVar(&o.quick, "quick", false, "few rounds, and less data")
 	flags.IntVar(&o.nice, "nice", defaultNiceness, "niceness of worker and warehouse; 0 where a busy machine would starve them")
 	flags.StringVar(&only, "only", "", "rows to measure, by their ids or how these begin, joined by commas; nothing is written then")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	mustDo(flags.Parse(args))
 	if only != "" {
 		o.only, o.docs = strings.Split(only, ","), ""
 	}
-	var err error
-	if o.pnyx, err = filepath.Abs(filepath.Join(o.root, "bin", "pnyx")); err != nil {
-		return err
-	}
-	if o.dir, err = filepath.Abs(o.dir); err != nil {
-		return err
-	}
+	o.pnyx, o.dir = must(filepath.Abs(filepath.Join(o.root, "bin", "pnyx"))), must(filepath.Abs(o.dir))
 	// Child processes have to stop when the benchmark is interrupted.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return o.bench(ctx)
+	o.bench(ctx)
 }
 
 // wants reports whether a row is selected.
@@ -85,21 +72,17 @@ func (o options) wants(id string) bool {
 }
 
 // bench takes all selected measurements and writes the report.
-func (o options) bench(ctx context.Context) (err error) {
-	e, err := newEnvironment(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
-	if err != nil {
-		return err
-	}
+func (o options) bench(ctx context.Context) {
+	e := newEnvironment(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
 	e.Niceness = o.nice
-	defer func() { err = errors.Join(err, e.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
 	problems := errors.Join(o.compare(ctx, e, &report), o.latencies(ctx, e, &report))
 	report.Took = time.Since(report.Began)
-	return errors.Join(problems, o.write(report))
+	mustDo(errors.Join(problems, o.write(report), e.Close()))
 }
 
 // measured measures the items that are selected. An error in one does not stop the others.
-func measured[Item any](o options, e *Environment, items []Item, describe func(Item) (id, title string), measure func(Item) error) error {
+func measured[Item any](o options, e *Environment, items []Item, describe func(Item) (id, title string), measure func(Item)) error {
 	var problems []error
 	for _, item := range items {
 		id, title := describe(item)
@@ -107,9 +90,9 @@ func measured[Item any](o options, e *Environment, items []Item, describe func(I
 			continue
 		}
 		fmt.Fprintln(e.Log, title)
-		if err := errors.Join(measure(item), e.endRow()); err != nil {
+		if err := errors.Join(caught(func() { measure(item) }), e.endRow()); err != nil {
 			fmt.Fprintln(e.Log, "  ", err)
-			problems = append(problems, err)
+			problems = append(problems, fmt.Errorf("measure %s: %w", id, err))
 		}
 	}
 	return errors.Join(problems...)
@@ -118,15 +101,12 @@ func measured[Item any](o options, e *Environment, items []Item, describe func(I
 // compare measures the rows.
 func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
 	rows := slices.DeleteFunc(Rows(&report.Importing), func(row Row) bool { return row.rounds(o.quick) == 0 })
-	return measured(o, e, rows, func(row Row) (id, title string) { return row.ID, row.Name + " (" + row.ID + ")" }, func(row Row) error {
-		result, err := row.run(ctx, e, e.Log)
-		if err == nil {
-			report.Results = append(report.Results, result)
-		}
-		if err == nil && row.Unit == "requests/s" {
+	return measured(o, e, rows, func(row Row) (id, title string) { return row.ID, row.Name + " (" + row.ID + ")" }, func(row Row) {
+		result := row.run(ctx, e)
+		report.Results = append(report.Results, result)
+		if row.Unit == "requests/s" {
 			e.saturations[row.ID] = result.Pnyx.Median
 		}
-		return err
 	})
 }
 
@@ -135,14 +115,11 @@ func (o options) latencies(ctx context.Context, e *Environment, report *Report) 
 	if o.quick {
 		length = 4 * time.Second
 	}
-	return measured(o, e, Latencies(), func(l Latency) (id, title string) { return l.ID, "latency: " + l.Name }, func(l Latency) error {
-		result, err := l.run(ctx, e, length)
-		if err == nil {
-			fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
-				figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
-			report.Latencies = append(report.Latencies, result)
-		}
-		return err
+	return measured(o, e, Latencies(), func(l Latency) (id, title string) { return l.ID, "latency: " + l.Name }, func(l Latency) {
+		result := l.run(ctx, e, length)
+		fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
+			figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
+		report.Latencies = append(report.Latencies, result)
 	})
 }
 

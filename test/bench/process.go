@@ -1,21 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"pnyx/test/env"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 type Process struct {
 	name    string
 	command *exec.Cmd
-	output  lockedBuffer
+	output  env.Buffer
 	exited  chan struct{}
 }
 
@@ -48,21 +50,19 @@ type Program struct {
 }
 
 // launch starts a program. Errors of the process include its output.
-func launch(p Program) (*Process, error) {
+func launch(p Program) *Process {
 	command := exec.Command(p.pinned()[0], p.pinned()[1:]...) //nolint:noctx,gosec // stop ends it; the command is not user input
 	command.Env = append(os.Environ(), p.Env...)
 	// The kernel signals the child when the benchmark exits for any reason.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	process := &Process{name: p.Name, command: command, exited: make(chan struct{})}
 	command.Stdout, command.Stderr = &process.output, &process.output
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.Name, err)
-	}
+	mustDo(command.Start())
 	go func() {
 		defer close(process.exited)
 		_ = command.Wait() // callers report its output
 	}()
-	return process, nil
+	return process
 }
 
 // pinned returns the command line, prefixed with what sets cores and niceness.
@@ -87,11 +87,10 @@ func listed(cores []int) string {
 }
 
 // pinSelf pins the benchmark, which is also a load generator, to some cores.
-func pinSelf(ctx context.Context, cores []int) error {
-	_, err := run(ctx, Program{
+func pinSelf(ctx context.Context, cores []int) {
+	must(run(ctx, Program{
 		Args: []string{"taskset", "--all-tasks", "--cpu-list", "--pid", listed(cores), strconv.Itoa(os.Getpid())},
-	})
-	return err
+	}))
 }
 
 // run runs a program until it exits and returns its output.
@@ -141,30 +140,18 @@ func (p *Process) stop() error {
 }
 
 // peakMemory returns the peak resident memory of the process, in bytes.
-func (p *Process) peakMemory() (float64, error) {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
-	if err != nil {
-		return 0, fmt.Errorf("memory of %s: %w", p.name, err)
+func (p *Process) peakMemory() float64 {
+	status := must(must(procfs.NewProc(p.command.Process.Pid)).NewStatus())
+	if status.VmHWM == 0 {
+		mustDo(fmt.Errorf("memory of %s is not told", p.name))
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if words := strings.Fields(lines.Text()); len(words) == 3 && words[0] == "VmHWM:" {
-			kilobytes, err := strconv.ParseFloat(words[1], 64)
-			return kilobytes * 1024, err
-		}
-	}
-	return 0, errors.Join(fmt.Errorf("memory of %s is not told", p.name), lines.Err())
+	return float64(status.VmHWM)
 }
 
 // resetPeakMemory makes the present resident memory the peak.
-func (p *Process) resetPeakMemory() error {
+func (p *Process) resetPeakMemory() {
 	const peak = "5"
-	err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.command.Process.Pid), []byte(peak), 0)
-	if err != nil {
-		return fmt.Errorf("reset the peak memory of %s: %w", p.name, err)
-	}
-	return nil
+	mustDo(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.command.Process.Pid), []byte(peak), 0))
 }
 
 // redisAt returns the program that runs a Redis at an address, which keeps nothing on disk.
@@ -176,19 +163,15 @@ func redisAt(address string, args ...string) Program {
 }
 
 // freeAddresses returns the addresses of a node and of its probes.
-func freeAddresses() (listen, admin string, err error) {
-	listen, errListen := freeAddress()
-	admin, errAdmin := freeAddress()
-	return listen, admin, errors.Join(errListen, errAdmin)
+func freeAddresses() (listen, admin string) {
+	return freeAddress(), freeAddress()
 }
 
 // freeAddress returns a loopback address with an unused port.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
+func freeAddress() string {
+	listener := must(net.Listen("tcp", "127.0.0.1:0")) //nolint:noctx // it does not wait
+	mustDo(listener.Close())
+	return listener.Addr().String()
 }
 
 // answersOK returns an error unless a GET of the URL answers 200.
@@ -210,50 +193,19 @@ func answersOK(url string) error {
 //nolint:gochecknoglobals // read once
 var ownCores = sync.OnceValues(cores)
 
+// maxCores is how many cores a set of them may hold.
+const maxCores = 1024
+
 // cores returns the cores that the benchmark may use now.
-func cores() ([]int, error) {
-	text, err := run(context.Background(), Program{Args: []string{"taskset", "-cp", strconv.Itoa(os.Getpid())}})
-	if err != nil {
+func cores() (found []int, err error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(os.Getpid(), &set); err != nil {
 		return nil, fmt.Errorf("find the cores: %w", err)
 	}
-	_, list, _ := strings.Cut(strings.TrimSpace(text), ": ")
-	var found []int
-	for part := range strings.SplitSeq(list, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		if err != nil {
-			return nil, fmt.Errorf("read the list of cores %q: %w", list, err)
-		}
-		to := from
-		if ranged {
-			if to, err = strconv.Atoi(last); err != nil {
-				return nil, fmt.Errorf("read the list of cores %q: %w", list, err)
-			}
-		}
-		for core := from; core <= to; core++ {
+	for core := range maxCores {
+		if set.IsSet(core) {
 			found = append(found, core)
 		}
 	}
-	slices.Sort(found)
 	return found, nil
-}
-
-// lockedBuffer holds the output of a process. It is safe for concurrent use.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// String returns the output so far.
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

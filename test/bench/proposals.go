@@ -19,53 +19,43 @@ type Proposal struct {
 }
 
 // largestProposal returns the proposal with the most ballots.
-func (e *Environment) largestProposal(ctx context.Context) (Proposal, error) {
+func (e *Environment) largestProposal(ctx context.Context) Proposal {
 	return e.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
 }
 
 // smallProposal returns a Snapshot proposal with at most 1,000 ballots.
-func (e *Environment) smallProposal(ctx context.Context) (Proposal, error) {
+func (e *Environment) smallProposal(ctx context.Context) Proposal {
 	return e.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
 }
 
 // proposal returns the first proposal that matches an SQL condition.
-func (e *Environment) proposal(ctx context.Context, condition string) (Proposal, error) {
-	found, err := e.proposals(ctx, condition, 1)
-	if err != nil || len(found) == 0 {
-		return Proposal{}, errors.Join(errors.New("there is no proposal where "+condition), err)
+func (e *Environment) proposal(ctx context.Context, condition string) Proposal {
+	found := e.proposals(ctx, condition, 1)
+	if len(found) == 0 {
+		mustDo(errors.New("there is no proposal where " + condition))
 	}
-	return found[0], nil
+	return found[0]
 }
 
 // proposals returns the first proposals that match an SQL condition.
-func (e *Environment) proposals(ctx context.Context, condition string, limit int) (found []Proposal, err error) {
-	_, conn, err := e.Warehouse(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
-		condition, limit))
-	if err != nil {
-		return nil, fmt.Errorf("find proposals: %w", err)
-	}
+func (e *Environment) proposals(ctx context.Context, condition string, limit int) (found []Proposal) {
+	_, conn := e.Warehouse(ctx)
+	rows := must(conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
+		condition, limit)))
 	defer rows.Close()
 	for rows.Next() {
 		var p Proposal
-		if err := rows.Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes); err != nil {
-			return nil, fmt.Errorf("find proposals: %w", err)
-		}
+		mustDo(rows.Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes))
 		found = append(found, p)
 	}
-	return found, rows.Err()
+	mustDo(rows.Err())
+	return found
 }
 
 // generation returns the generation of the sorted copy of a proposal's ballots, or zero
 // if there is none.
 func (e *Environment) generation(ctx context.Context, key string) (generation uint64, err error) {
-	_, conn, err := e.Warehouse(ctx)
-	if err != nil {
-		return 0, err
-	}
+	_, conn := e.Warehouse(ctx)
 	err = conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
 	if err != nil {
 		return 0, fmt.Errorf("find the copy of %s: %w", key, err)

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 )
 
 // Measure measures one figure, in the unit of its row.
-type Measure func(context.Context) (float64, error)
+type Measure func(context.Context) float64
 
 // Sides are the two measurements that a row compares, ready to run.
 type Sides struct {
@@ -39,7 +38,7 @@ type Row struct {
 	Quick int
 	// Prepare starts the programs of the row. Those started through Environment.Start stop
 	// after the row.
-	Prepare func(context.Context, *Environment) (Sides, error)
+	Prepare func(context.Context, *Environment) Sides
 }
 
 // Bound limits a figure. The zero value allows every figure.
@@ -117,26 +116,20 @@ func spreadOf(figures []float64) Spread {
 
 // run measures both sides of a row once per round. The order of the sides alternates,
 // so that neither always follows the other.
-func (row Row) run(ctx context.Context, e *Environment, log io.Writer) (Result, error) {
-	sides, err := row.Prepare(ctx, e)
-	if err != nil {
-		return Result{}, fmt.Errorf("prepare %s: %w", row.ID, err)
-	}
+func (row Row) run(ctx context.Context, e *Environment) Result {
+	sides := row.Prepare(ctx, e)
 	var pnyx, baseline, ratios []float64
 	for round := range row.rounds(e.Quick) {
-		a, b, err := sides.measure(ctx, round%2 == 1)
-		if err != nil {
-			return Result{}, fmt.Errorf("measure %s: %w", row.ID, err)
-		}
+		a, b := sides.measure(ctx, round%2 == 1)
 		pnyx = append(pnyx, a)
 		if sides.Baseline == nil {
-			fmt.Fprintf(log, "  %s %s\n", figure(a), row.Unit)
+			fmt.Fprintf(e.Log, "  %s %s\n", figure(a), row.Unit)
 			continue
 		}
 		baseline, ratios = append(baseline, b), append(ratios, a/b)
-		fmt.Fprintf(log, "  %s against %s %s: %.2f\n", figure(a), figure(b), row.Unit, a/b)
+		fmt.Fprintf(e.Log, "  %s against %s %s: %.2f\n", figure(a), figure(b), row.Unit, a/b)
 	}
-	return Result{Row: row, ID: row.ID, Pnyx: spreadOf(pnyx), Baseline: spreadOf(baseline), Ratio: spreadOf(ratios)}, nil
+	return Result{Row: row, ID: row.ID, Pnyx: spreadOf(pnyx), Baseline: spreadOf(baseline), Ratio: spreadOf(ratios)}
 }
 
 func (row Row) rounds(quick bool) int {
@@ -146,20 +139,15 @@ func (row Row) rounds(quick bool) int {
 	return row.Rounds
 }
 
-func (s Sides) measure(ctx context.Context, baselineFirst bool) (pnyx, baseline float64, err error) {
+func (s Sides) measure(ctx context.Context, baselineFirst bool) (pnyx, baseline float64) {
 	for _, isBaseline := range []bool{baselineFirst, !baselineFirst} {
 		if !isBaseline {
-			pnyx, err = s.Pnyx(ctx)
+			pnyx = s.Pnyx(ctx)
 		} else if s.Baseline != nil {
-			if baseline, err = s.Baseline(ctx); err != nil {
-				err = fmt.Errorf("measure the baseline: %w", err)
-			}
-		}
-		if err != nil {
-			return 0, 0, err
+			baseline = s.Baseline(ctx)
 		}
 	}
-	return pnyx, baseline, nil
+	return pnyx, baseline
 }
 
 // figure formats a number with three significant digits.

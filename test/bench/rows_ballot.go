@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,32 +21,32 @@ func ballotRows() []Row {
 		{
 			ID: "arrival", Name: "start of pnyx import → ballot in the vote summary over HTTP", Unit: "s",
 			Value: AtMost(0.5), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				small, err := e.smallProposal(ctx)
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return arrivalMeter{e}.arrival(ctx, small) }}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				small := e.smallProposal(ctx)
+				return Sides{Pnyx: func(ctx context.Context) float64 { return arrivalMeter{e}.arrival(ctx, small) }}
 			},
 		},
 		{
 			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
 			Baseline: "a plain statement that counts its ballots once", Value: AtMost(0.6), Rounds: 5, Quick: 2,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				largest, statement, err := arrivalMeter{e}.countOfLargest(ctx)
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				largest, statement := arrivalMeter{e}.countOfLargest(ctx)
 				return Sides{
-					Pnyx:     func(ctx context.Context) (float64, error) { return arrivalMeter{e}.rangedArrival(ctx, largest) },
-					Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, statement) },
-				}, err
+					Pnyx:     func(ctx context.Context) float64 { return arrivalMeter{e}.rangedArrival(ctx, largest) },
+					Baseline: func(ctx context.Context) float64 { return timeStatements(ctx, e.conn, statement) },
+				}
 			},
 		},
 		{
 			ID: "incremental-stream", Name: "ballot on the largest proposal → in its summary, the slowest of 10 without a pause",
 			Baseline: "the first ballot after a start of the worker, which is counted with all others", Unit: "s",
 			Value: AtMost(1.2), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				largest, _, err := arrivalMeter{e}.countOfLargest(ctx)
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				largest, _ := arrivalMeter{e}.countOfLargest(ctx)
 				return Sides{
-					Pnyx:     func(ctx context.Context) (float64, error) { return arrivalMeter{e}.slowestArrival(ctx, largest, 10) },
-					Baseline: func(ctx context.Context) (float64, error) { return arrivalMeter{e}.firstArrival(ctx, largest) },
-				}, err
+					Pnyx:     func(ctx context.Context) float64 { return arrivalMeter{e}.slowestArrival(ctx, largest, 10) },
+					Baseline: func(ctx context.Context) float64 { return arrivalMeter{e}.firstArrival(ctx, largest) },
+				}
 			},
 		},
 	}
@@ -57,13 +56,11 @@ func ballotRows() []Row {
 type arrivalMeter struct{ *Environment }
 
 // countOfLargest returns the largest proposal, and the statement that counts its ballots.
-func (e arrivalMeter) countOfLargest(ctx context.Context) (Proposal, string, error) {
-	if _, _, err := e.API(ctx); err != nil {
-		return Proposal{}, "", err
-	}
-	largest, err := e.largestProposal(ctx)
+func (e arrivalMeter) countOfLargest(ctx context.Context) (Proposal, string) {
+	e.API(ctx)
+	largest := e.largestProposal(ctx)
 	return largest, fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
-		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key), err
+		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key)
 }
 
 const (
@@ -76,17 +73,11 @@ const (
 )
 
 // firstArrival restarts the worker and returns the seconds of the first ballot after it.
-func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) (float64, error) {
-	if err := e.worker.stop(); err != nil {
-		return 0, err
-	}
+func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) float64 {
+	mustDo(e.worker.stop())
 	e.worker = nil
-	if err := e.Published(ctx); err != nil {
-		return 0, err
-	}
-	if err := e.workerAbove(ctx, publishedMetric, 0); err != nil {
-		return 0, err
-	}
+	e.Published(ctx)
+	e.workerAbove(ctx, publishedMetric, 0)
 	return e.arrival(ctx, p)
 }
 
@@ -95,58 +86,48 @@ func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) (float64, er
 const rangedAttempts = 5
 
 // rangedArrival returns the seconds of a ballot that is counted with its range of voters.
-func (e arrivalMeter) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
+func (e arrivalMeter) rangedArrival(ctx context.Context, p Proposal) float64 {
 	for range rangedAttempts {
-		recounts, errRecounts := e.workerMetric(ctx, recountsMetric)
-		before, errBefore := e.workerMetric(ctx, rangedMetric)
-		took, errArrival := e.arrival(ctx, p)
-		after, errAfter := e.workerMetric(ctx, rangedMetric)
-		if err := errors.Join(errRecounts, errBefore, errArrival, errAfter); err != nil || after > before {
-			return took, err
+		recounts, before := must(e.workerMetric(ctx, recountsMetric)), must(e.workerMetric(ctx, rangedMetric))
+		took := e.arrival(ctx, p)
+		if must(e.workerMetric(ctx, rangedMetric)) > before {
+			return took
 		}
-		if err := e.recounted(ctx, recounts); err != nil {
-			return 0, err
-		}
+		e.recounted(ctx, recounts)
 	}
-	return 0, errors.New("the worker has counted all ballots of the proposal")
+	mustDo(errors.New("the worker has counted all ballots of the proposal"))
+	return 0
 }
 
 // recounted waits until the worker has made more recounts than so many: one of a proposal, and
 // one of its DAO if this is large.
-func (e arrivalMeter) recounted(ctx context.Context, before float64) error {
+func (e arrivalMeter) recounted(ctx context.Context, before float64) {
 	began := time.Now()
-	if err := e.workerAbove(ctx, recountsMetric, before); err != nil {
-		return err
-	}
+	e.workerAbove(ctx, recountsMetric, before)
 	// The worker rests for four times as long as the first count took.
 	for longest := 10*time.Since(began) + time.Second; time.Since(began) < longest; wait(100 * time.Millisecond) {
-		if recounts, err := e.workerMetric(ctx, recountsMetric); err != nil || recounts > before+1 {
-			return err
+		if must(e.workerMetric(ctx, recountsMetric)) > before+1 {
+			return
 		}
 	}
-	return nil
 }
 
-func (e arrivalMeter) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64, err error) {
+func (e arrivalMeter) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64) {
 	for range ballots {
-		took, err := e.rangedArrival(ctx, p)
-		if err != nil {
-			return 0, err
-		}
-		slowest = max(slowest, took)
+		slowest = max(slowest, e.rangedArrival(ctx, p))
 	}
-	return slowest, nil
+	return slowest
 }
 
 // workerAbove waits until a metric of the worker is above a number.
-func (e arrivalMeter) workerAbove(ctx context.Context, name string, number float64) error {
-	return e.worker.until(ctx, func() error {
+func (e arrivalMeter) workerAbove(ctx context.Context, name string, number float64) {
+	mustDo(e.worker.until(ctx, func() error {
 		value, err := e.workerMetric(ctx, name)
 		if err == nil && value <= number {
 			err = fmt.Errorf("%s is still %v", name, value)
 		}
 		return err
-	})
+	}))
 }
 
 // workerMetric returns a metric of the worker that has no labels.
@@ -165,39 +146,28 @@ func (e arrivalMeter) workerMetric(ctx context.Context, name string) (float64, e
 
 // arrival imports a ballot of a new voter and returns the time until it is counted, in
 // seconds. The time includes the start of the import command.
-func (e arrivalMeter) arrival(ctx context.Context, p Proposal) (float64, error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (e arrivalMeter) arrival(ctx context.Context, p Proposal) float64 {
+	base, _ := e.API(ctx)
 	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
-	before, err := e.votes(ctx, summary)
-	if err != nil {
-		return 0, err
-	}
-	began, err := e.importText(ctx, e.newBallot(p)+"\n", e.warehouseEnv(), 0)
-	if err != nil {
-		return 0, err
-	}
-	err = e.api.until(ctx, func() error {
+	before := must(e.votes(ctx, summary))
+	began := e.importText(ctx, e.newBallot(p)+"\n", e.warehouseEnv(), 0)
+	mustDo(e.api.until(ctx, func() error {
 		votes, err := e.votes(ctx, summary)
 		if err == nil && votes <= before {
 			err = errors.New("the ballot is not counted yet")
 		}
 		return err
-	})
-	return time.Since(began).Seconds(), err
+	}))
+	return time.Since(began).Seconds()
 }
 
 // importText imports lines of a source file, and returns when that began.
-func (e arrivalMeter) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time, err error) {
+func (e arrivalMeter) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time) {
 	path := filepath.Join(e.Dir, "lines.ndjson")
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		return began, err
-	}
+	mustDo(os.WriteFile(path, []byte(lines), 0o600))
 	began = time.Now()
-	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: environ, Nice: niceness})
-	return began, err
+	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: environ, Nice: niceness}))
+	return began
 }
 
 // newBallot returns a ballot of a new voter in the format of Snapshot.
@@ -220,15 +190,11 @@ func snapshotBallot(p Proposal, name string, power int) string {
 
 // votes returns the number of votes in a summary.
 func (e arrivalMeter) votes(ctx context.Context, summary string) (int, error) {
-	status, body, err := get(ctx, summary, e.internal())
-	if err != nil {
-		return 0, err
-	}
 	var found struct {
 		Data struct{ Held struct{ Votes string } } // totals may be upstream's
 	}
-	if err := json.Unmarshal(body, &found); err != nil || status != http.StatusOK {
-		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", summary, status, body), err)
+	if err := read(ctx, summary, e.internal(), &found); err != nil {
+		return 0, err
 	}
 	return strconv.Atoi(found.Data.Held.Votes)
 }

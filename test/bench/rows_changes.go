@@ -32,16 +32,16 @@ func changeRows() []Row {
 	return []Row{
 		{
 			ID: "changes-memory", Name: name + "resident memory a request", Unit: "KB", Rounds: 1, Quick: 1, Value: AtMost(100),
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				w, err := e.wait(ctx)
-				return Sides{Pnyx: func(context.Context) (float64, error) { return w.kilobytes, err }}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				w := e.wait(ctx)
+				return Sides{Pnyx: func(context.Context) float64 { return w.kilobytes }}
 			},
 		},
 		{
 			ID: "changes-wake", Name: name + "99th percentile from a row to its answer", Unit: "ms", Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				w, err := e.wait(ctx)
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return w.wake(ctx, e) }}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				w := e.wait(ctx)
+				return Sides{Pnyx: func(ctx context.Context) float64 { return w.wake(ctx, e) }}
 			},
 		},
 	}
@@ -55,52 +55,31 @@ type waitingRequests struct {
 }
 
 // wait starts a node, and has many requests wait at it until the end of the row.
-func (e *Environment) wait(ctx context.Context) (*waitingRequests, error) {
-	if err := e.Published(ctx); err != nil {
-		return nil, err
-	}
+func (e *Environment) wait(ctx context.Context) *waitingRequests {
+	e.Published(ctx)
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < waiters+1000 {
-		return nil, errors.Join(fmt.Errorf("at most %d open files: raise it with ulimit -n", files.Cur), err)
+		mustDo(errors.Join(fmt.Errorf("at most %d open files: raise it with ulimit -n", files.Cur), err))
 	}
-	listen, admin, err := freeAddresses()
-	if err != nil {
-		return nil, err
-	}
-	node, err := e.launch(e.apiAt(listen, admin))
-	if err != nil {
-		return nil, err
-	}
+	listen, admin := freeAddresses()
+	node := e.launch(e.apiAt(listen, admin))
 	e.Undo(node.stop)
-	if err := node.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") }); err != nil {
-		return nil, err
-	}
-	before, err := node.peakMemory()
-	if err != nil {
-		return nil, err
-	}
+	mustDo(node.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") }))
+	before := node.peakMemory()
 	w := &waitingRequests{}
 	e.Undo(w.close)
 	request := fmt.Sprintf("GET /v2/changes?kind=topic&wait=25 HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", listen, access.HeaderInternal, e.secret)
 	for len(w.conns) < waiters {
 		for range dialBatchSize {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", listen)
-			if err != nil {
-				return nil, fmt.Errorf("connect a request that waits: %w", err)
-			}
+			conn := must((&net.Dialer{}).DialContext(ctx, "tcp", listen))
 			w.conns = append(w.conns, conn)
-			if _, err := conn.Write([]byte(request)); err != nil {
-				return nil, fmt.Errorf("send a request that waits: %w", err)
-			}
+			must(conn.Write([]byte(request)))
 		}
 		waiting := fmt.Sprintf("pnyx_changes_waiting %d\n", len(w.conns))
-		if err := node.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", waiting) }); err != nil {
-			return nil, err
-		}
+		mustDo(node.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", waiting) }))
 	}
-	after, err := node.peakMemory()
-	w.kilobytes = (after - before) / 1e3 / waiters
-	return w, err
+	w.kilobytes = (node.peakMemory() - before) / 1e3 / waiters
+	return w
 }
 
 // answerHas returns an error unless the answer to a GET contains a text.
@@ -121,11 +100,8 @@ func (w *waitingRequests) close() error {
 
 // wake adds a row that all wait for, and returns the 99th percentile of the time until its
 // answer, in milliseconds.
-func (w *waitingRequests) wake(ctx context.Context, e *Environment) (float64, error) {
-	store, err := cache.Open(e.url, time.Minute)
-	if err != nil {
-		return 0, fmt.Errorf("connect to Redis: %w", err)
-	}
+func (w *waitingRequests) wake(ctx context.Context, e *Environment) float64 {
+	store := must(cache.Open(e.url, time.Minute))
 	defer store.Close()
 	answered, errs := make([]time.Time, len(w.conns)), make([]error, len(w.conns))
 	var reading sync.WaitGroup
@@ -140,17 +116,15 @@ func (w *waitingRequests) wake(ctx context.Context, e *Environment) (float64, er
 		})
 	}
 	began := time.Now()
-	_, err = env.AddChanges(ctx, store, governance.Change{Kind: governance.TopicChange, Key: "bench", Revision: "1"})
+	_, err := env.AddChanges(ctx, store, governance.Change{Kind: governance.TopicChange, Key: "bench", Revision: "1"})
 	err = errors.Join(err, store.Notify(ctx, nil))
 	reading.Wait()
-	if err = errors.Join(err, errors.Join(errs...)); err != nil {
-		return 0, fmt.Errorf("wake requests: %w", err)
-	}
+	mustDo(errors.Join(err, errors.Join(errs...)))
 	times := make([]float64, len(answered))
 	for i, at := range answered {
 		times[i] = float64(at.Sub(began).Microseconds()) / 1e3
 	}
 	slices.Sort(times)
 	fmt.Fprintf(e.Log, "  median %.1f ms, all %.1f ms\n", times[len(times)/2], times[len(times)-1])
-	return times[len(times)*99/100], nil
+	return times[len(times)*99/100]
 }

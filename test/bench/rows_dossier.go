@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,7 +22,7 @@ func dossierRows() []Row {
 	row := func(id, name, condition string, count, callers int, unit string, value Bound) Row {
 		return Row{
 			ID: id, Name: name, Unit: unit, Value: value, Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+			Prepare: func(ctx context.Context, e *Environment) Sides {
 				return dossiers(ctx, e, condition, count, callers)
 			},
 		}
@@ -39,19 +38,14 @@ func dossierRows() []Row {
 
 // dossiers measures the dossiers of proposals: how many callers together get a second, and of one
 // caller the median in milliseconds.
-func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) (Sides, error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return Sides{}, err
+func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) Sides {
+	base, _ := e.API(ctx)
+	proposals := e.proposals(ctx, condition, count)
+	if len(proposals) == 0 {
+		mustDo(errors.New("there is no proposal where " + condition))
 	}
-	proposals, err := e.proposals(ctx, condition, count)
-	if err != nil || len(proposals) == 0 {
-		return Sides{}, errors.Join(fmt.Errorf("find proposals: got %d", len(proposals)), err)
-	}
-	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-		if err := (pageMeter{e}).forgetPages(ctx); err != nil {
-			return 0, err
-		}
+	return Sides{Pnyx: func(ctx context.Context) float64 {
+		pageMeter{e}.forgetPages(ctx)
 		var working sync.WaitGroup
 		took, errs := make([]time.Duration, len(proposals)), make([]error, callers)
 		next := make(chan int, len(proposals))
@@ -71,31 +65,26 @@ func dossiers(ctx context.Context, e *Environment, condition string, count, call
 		}
 		working.Wait()
 		all := time.Since(began)
-		if err := errors.Join(errs...); err != nil {
-			return 0, err
-		}
+		mustDo(errors.Join(errs...))
 		if callers > 1 {
-			return float64(len(proposals)) / all.Seconds(), nil
+			return float64(len(proposals)) / all.Seconds()
 		}
 		slices.Sort(took)
-		return milliseconds(took[len(took)/2]), nil
-	}}, nil
+		return milliseconds(took[len(took)/2])
+	}}
 }
 
 // awaitDossier asks for evidence until its dossier is there, and returns how long that took.
 func awaitDossier(ctx context.Context, address string, header http.Header) (time.Duration, error) {
 	for began := time.Now(); ; {
-		status, text, err := get(ctx, address, header)
 		var answer struct {
 			Data struct{ Intelligence struct{ Status string } }
 		}
-		if err == nil {
-			err = json.Unmarshal(text, &answer)
-		}
+		err := read(ctx, address, header, &answer)
 		took := time.Since(began)
 		switch found := answer.Data.Intelligence.Status; {
-		case err != nil || status != http.StatusOK:
-			return 0, errors.Join(fmt.Errorf("GET %s: status %d", address, status), err)
+		case err != nil:
+			return 0, err
 		case found == "available":
 			return took, nil
 		case took > pendingFor:

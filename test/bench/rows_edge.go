@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,13 +17,10 @@ func edgeRows() []Row {
 	row := func(id, name string, least float64, hot hotRoute) Row {
 		return Row{
 			ID: id, Name: name + " at the edge", Baseline: "nginx, a static file", Unit: "requests/s", Ratio: AtLeast(least), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, size, err := atEdge(ctx, e, hot, 0)
-				if err != nil {
-					return Sides{}, err
-				}
-				static, err := baselineStarter{e}.NginxBaseline(ctx, size)
-				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(static, nil)}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				url, header, size := atEdge(ctx, e, hot, 0)
+				static := baselineStarter{e}.NginxBaseline(ctx, size)
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(static, nil)}
 			},
 		}
 	}
@@ -34,61 +30,47 @@ func edgeRows() []Row {
 		{
 			ID: "edge-paid-far", Name: "hot paid route at the edge, 1 ms from its node: p99 at half of saturation", Unit: "ms",
 			Baseline: "the node at this rate", Value: AtMost(6), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, _, err := atEdge(ctx, e, (*Environment).hotPaid, roundTrip)
-				if err != nil {
-					return Sides{}, err
-				}
-				rate, err := e.saturate(ctx, url, header)
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				url, header, _ := atEdge(ctx, e, (*Environment).hotPaid, roundTrip)
+				rate := e.saturate(ctx, url, header)
 				p99 := func(url string) Measure {
-					load := Latency{Prepare: func(context.Context, *Environment) (Load, error) {
-						return Load{URLs: []string{url}, Header: header, Saturation: rate}, nil
+					load := Latency{Prepare: func(context.Context, *Environment) Load {
+						return Load{URLs: []string{url}, Header: header, Saturation: rate}
 					}}
-					return func(ctx context.Context) (float64, error) {
-						result, err := load.run(ctx, e, 10*time.Second)
+					return func(ctx context.Context) float64 {
+						result := load.run(ctx, e, 10*time.Second)
 						if result.Failed > 0 {
-							err = errors.Join(err, fmt.Errorf("%d of %d requests failed", result.Failed, result.Count))
+							mustDo(fmt.Errorf("%d of %d requests failed", result.Failed, result.Count))
 						}
-						return result.P99, err
+						return result.P99
 					}
 				}
-				direct, _, _, errDirect := e.hotPaid(ctx)
-				return Sides{Pnyx: p99(url), Baseline: p99(direct)}, errors.Join(err, errDirect)
+				direct, _, _ := e.hotPaid(ctx)
+				return Sides{Pnyx: p99(url), Baseline: p99(direct)}
 			},
 		},
 	}
 }
 
 // atEdge starts an edge before the node, so far away, and returns a route there that it holds.
-func atEdge(ctx context.Context, e *Environment, hot hotRoute, far time.Duration) (url string, header http.Header, size int, err error) {
-	url, header, _, err = hot(e, ctx)
-	if err != nil {
-		return "", nil, 0, err
-	}
+func atEdge(ctx context.Context, e *Environment, hot hotRoute, far time.Duration) (url string, header http.Header, size int) {
+	url, header, _ = hot(e, ctx)
 	origin := strings.TrimPrefix(e.apiBase, "http://")
 	if far > 0 {
-		if origin, err = delayed(e, origin, far/2); err != nil {
-			return "", nil, 0, err
-		}
+		origin = delayed(e, origin, far/2)
 	}
-	listen, admin, err := freeAddresses()
-	if err != nil {
-		return "", nil, 0, err
-	}
+	listen, admin := freeAddresses()
 	url = strings.Replace(url, e.apiBase, "http://"+listen, 1)
-	err = e.Start(ctx, Program{
+	e.Start(ctx, Program{
 		Name: "pnyx edge", Args: []string{e.Pnyx, "edge"}, Cores: e.ServeCores,
 		Env: append(e.common(), "PNYX_EDGE_ORIGIN=http://"+origin, "PNYX_EDGE_LISTEN="+listen, "PNYX_EDGE_ADMIN_LISTEN="+admin, "PNYX_EDGE_DIR="+e.Dir+"/edge"),
 	}, func() (err error) { size, err = sizeOfAnswer(ctx, url, header); return err })
-	return url, header, size, err
+	return url, header, size
 }
 
 // delayed passes connections on to an address; bytes arrive later by a delay.
-func delayed(e *Environment, to string, by time.Duration) (address string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback
-	if err != nil {
-		return "", err
-	}
+func delayed(e *Environment, to string, by time.Duration) (address string) {
+	listener := must(net.Listen("tcp", "127.0.0.1:0")) //nolint:noctx // loopback
 	e.Undo(listener.Close)
 	go func() {
 		for {
@@ -104,7 +86,7 @@ func delayed(e *Environment, to string, by time.Duration) (address string, err e
 			}
 		}
 	}()
-	return listener.Addr().String(), nil
+	return listener.Addr().String()
 }
 
 // passOn copies bytes that arrive later by a delay.

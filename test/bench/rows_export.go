@@ -31,12 +31,11 @@ const (
 
 // exportRows measure the download of all ballots of the largest proposal, and of a whole DAO.
 func exportRows() []Row {
-	row := func(id, name, baseline, unit string, prepare func(context.Context, *Environment) (*export, error), sides func(*export) Sides) Row {
+	row := func(id, name, baseline, unit string, prepare func(context.Context, *Environment) *export, sides func(*export) Sides) Row {
 		return Row{
 			ID: id, Name: name, Baseline: baseline, Unit: unit, Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				x, err := prepare(ctx, e)
-				return sides(x), err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				return sides(prepare(ctx, e))
 			},
 		}
 	}
@@ -70,37 +69,25 @@ type export struct {
 }
 
 // exportOfVote waits for the sorted copy of the largest proposal, which parts are made from.
-func exportOfVote(ctx context.Context, e *Environment) (*export, error) {
-	base, node, err := e.API(ctx)
-	if err != nil {
-		return nil, err
-	}
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = pageMeter{e}.copied(ctx, largest)
+func exportOfVote(ctx context.Context, e *Environment) *export {
+	base, node := e.API(ctx)
+	largest := e.largestProposal(ctx)
+	pageMeter{e}.copied(ctx, largest)
 	votes := "/v2/proposals/" + largest.Key + "/votes"
-	return &export{environment: e, node: node, base: base, manifest: votes + "/export", votes: []string{votes}}, err
+	return &export{environment: e, node: node, base: base, manifest: votes + "/export", votes: []string{votes}}
 }
 
 // exportOfDAO starts an instance with one DAO, and waits until its manifest is there.
-func exportOfDAO(ctx context.Context, e *Environment) (*export, error) {
+func exportOfDAO(ctx context.Context, e *Environment) *export {
 	size := Size{DAOs: 1, Proposals: 300, Ballots: 5_000_001, Largest: 900_000}
 	if e.Quick {
 		size.Ballots, size.Largest = 500_001, 90_000
 	}
-	data, err := ownData(ctx, e, size)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.serve(ctx, filepath.Dir(data.Warehouse))
-	if err != nil {
-		return nil, err
-	}
+	data := ownData(ctx, e, size)
+	s := e.serve(ctx, filepath.Dir(data.Warehouse))
 	x := &export{environment: e, node: s.process, base: s.base}
 	d := x.download()
-	err = d.pages(ctx, "/v2/proposals?flagged=true&limit=100", func(rows []json.RawMessage) (more bool, err error) {
+	mustDo(d.pages(ctx, "/v2/proposals?flagged=true&limit=100", func(rows []json.RawMessage) (more bool, err error) {
 		for _, row := range rows {
 			var item governance.ProposalListItem
 			err = errors.Join(err, json.Unmarshal(row, &item))
@@ -108,18 +95,16 @@ func exportOfDAO(ctx context.Context, e *Environment) (*export, error) {
 			x.manifest = "/v2/daos/" + url.PathEscape(item.Identity.DAOID) + "/export"
 		}
 		return true, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return x, s.process.until(ctx, func() error { // it is made from sorted copies, too
+	}))
+	mustDo(s.process.until(ctx, func() error { // it is made from sorted copies, too
 		began := time.Now()
 		_, err := d.fetch(ctx, x.manifest)
 		if err == nil {
 			fmt.Fprintf(e.Log, "  the manifest took %.1f s\n", time.Since(began).Seconds())
 		}
 		return err
-	})
+	}))
+	return x
 }
 
 // download counts what a download takes.
@@ -136,11 +121,11 @@ type download struct {
 func (x *export) download() *download { return &download{environment: x.environment, base: x.base} }
 
 // begin removes all pages and parts from the shared Redis.
-func (x *export) begin(ctx context.Context) (*download, error) {
-	if x.environment.api != x.node {
-		return x.download(), nil
+func (x *export) begin(ctx context.Context) *download {
+	if x.environment.api == x.node {
+		pageMeter{x.environment}.forgetPages(ctx)
 	}
-	return x.download(), pageMeter{x.environment}.forgetPages(ctx)
+	return x.download()
 }
 
 // fetch returns the text of an answer, which is sent compressed if it is long.
@@ -264,10 +249,8 @@ func (x *export) parts(ctx context.Context) (d *download, err error) {
 }
 
 func (x *export) tryParts(ctx context.Context) (*download, error) {
-	d, err := x.begin(ctx)
-	if err := errors.Join(err, x.node.resetPeakMemory()); err != nil {
-		return d, err
-	}
+	d := x.begin(ctx)
+	x.node.resetPeakMemory()
 	x.size = 0
 	found, err := d.parts(ctx, x.manifest, func(text []byte) (err error) {
 		for line := range bytes.Lines(text) {
@@ -280,14 +263,13 @@ func (x *export) tryParts(ctx context.Context) (*download, error) {
 		err = fmt.Errorf("the parts have %d ballots, the manifest says %s", d.ballots, want)
 	}
 	d.end("export")
-	peak, failed := x.node.peakMemory()
-	fmt.Fprintf(x.environment.Log, "  %s: at most %.0f MB in memory\n", x.node.name, peak/1e6)
-	return d, errors.Join(err, failed)
+	fmt.Fprintf(x.environment.Log, "  %s: at most %.0f MB in memory\n", x.node.name, x.node.peakMemory()/1e6)
+	return d, err
 }
 
 // walk reads the pages from the first to the last, or as many as a quick run walks for a rate.
-func (x *export) walk(ctx context.Context) (*download, error) {
-	d, err := x.begin(ctx)
+func (x *export) walk(ctx context.Context) (d *download, err error) {
+	d = x.begin(ctx)
 	for _, votes := range x.votes {
 		if err == nil {
 			err = d.pages(ctx, votes+"?order=power&limit="+strconv.Itoa(maxPageSize), func(rows []json.RawMessage) (more bool, err error) {
@@ -304,46 +286,40 @@ func (x *export) walk(ctx context.Context) (*download, error) {
 
 // rate returns the ballots per second of a download.
 func rate(download func(context.Context) (*download, error)) Measure {
-	return func(ctx context.Context) (float64, error) {
-		d, err := download(ctx)
-		return float64(d.ballots) / d.took.Seconds(), err
+	return func(ctx context.Context) float64 {
+		d := must(download(ctx))
+		return float64(d.ballots) / d.took.Seconds()
 	}
 }
 
 // memory returns what an export adds to the resident memory of the node, in megabytes.
-func (x *export) memory(ctx context.Context) (float64, error) {
-	reset := x.node.resetPeakMemory()
-	before, errBefore := x.node.peakMemory()
-	_, err := x.parts(ctx)
-	after, errAfter := x.node.peakMemory()
-	return (after - before) / 1e6, errors.Join(reset, errBefore, err, errAfter)
+func (x *export) memory(ctx context.Context) float64 {
+	x.node.resetPeakMemory()
+	before := x.node.peakMemory()
+	must(x.parts(ctx))
+	return (x.node.peakMemory() - before) / 1e6
 }
 
 // compared returns the seconds that an export takes, whose ballots must equal the whole walk.
-func (x *export) compared(ctx context.Context) (float64, error) {
-	exported, err := x.parts(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (x *export) compared(ctx context.Context) float64 {
+	exported := must(x.parts(ctx))
 	x.whole = true
 	walked, err := x.walk(ctx)
 	if exported.ballots != walked.ballots || !exported.power.Equal(walked.power) {
 		err = errors.Join(err, errors.New("the export differs from the walk"))
 	}
-	return exported.took.Seconds(), err
+	mustDo(err)
+	return exported.took.Seconds()
 }
 
 // written writes as much text as the latest export had to a file, and returns the seconds.
-func (x *export) written(context.Context) (float64, error) {
+func (x *export) written(context.Context) float64 {
 	began := time.Now()
-	file, err := os.Create(filepath.Join(x.environment.Dir, "export.ndjson"))
-	if err != nil {
-		return 0, err
+	file := must(os.Create(filepath.Join(x.environment.Dir, "export.ndjson")))
+	defer os.Remove(file.Name())
+	for left := x.size; left > 0; left -= len(x.sample) {
+		must(file.Write(x.sample[:min(left, len(x.sample))]))
 	}
-	for left := x.size; left > 0 && err == nil; left -= len(x.sample) {
-		_, err = file.Write(x.sample[:min(left, len(x.sample))])
-	}
-	err = errors.Join(err, file.Sync(), file.Close())
-	took := time.Since(began).Seconds()
-	return took, errors.Join(err, os.Remove(file.Name()))
+	mustDo(errors.Join(file.Sync(), file.Close()))
+	return time.Since(began).Seconds()
 }

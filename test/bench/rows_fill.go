@@ -46,7 +46,7 @@ func fillRows() []Row {
 			row := Row{
 				ID: kind.row(callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
 				Baseline: "plain Fiber handler, constant body", Unit: "requests/s", Rounds: 3,
-				Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				Prepare: func(ctx context.Context, e *Environment) Sides {
 					return fillMeter{e}.coldFills(ctx, kind, callers)
 				},
 			}
@@ -64,73 +64,49 @@ type fillMeter struct{ *Environment }
 
 // coldFills compares pages that are not in Redis with a handler that returns as many bytes. They
 // are read from tables whose parts are merged, as they are some hours after an import.
-func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) (Sides, error) {
-	load, err := e.coldLoadOf(ctx, kind)
-	if err == nil {
-		err = e.mergeParts(ctx, "ballots", "proposal_states")
-	}
-	if err != nil {
-		return Sides{}, err
-	}
-	size, err := sizeOfAnswer(ctx, load.URLs[0], load.Header)
-	if err != nil {
-		return Sides{}, err
-	}
-	baseline, err := baselineStarter(e).FiberBaseline(ctx, size, "")
+func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) Sides {
+	load := e.coldLoadOf(ctx, kind)
+	e.mergeParts(ctx, "ballots", "proposal_states")
+	size := must(sizeOfAnswer(ctx, load.URLs[0], load.Header))
+	baseline := baselineStarter(e).FiberBaseline(ctx, size, "")
 	measure := func(load Load, cold bool) Measure {
-		return func(ctx context.Context) (float64, error) {
-			if err := pageMeter(e).forgetPages(ctx); err != nil {
-				return 0, err
-			}
+		return func(ctx context.Context) float64 {
+			pageMeter(e).forgetPages(ctx)
 			return e.closedLoad(ctx, load, callers, cold)
 		}
 	}
 	plain := Load{URLs: []string{baseline}, Header: http.Header{}}
-	return Sides{Pnyx: measure(load, true), Baseline: measure(plain, false)}, err
+	return Sides{Pnyx: measure(load, true), Baseline: measure(plain, false)}
 }
 
 // mergeParts merges the parts of tables.
-func (e fillMeter) mergeParts(ctx context.Context, tables ...string) error {
+func (e fillMeter) mergeParts(ctx context.Context, tables ...string) {
 	for _, table := range tables {
-		if err := e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"); err != nil {
-			return fmt.Errorf("merge the parts of %s: %w", table, err)
-		}
+		mustDo(e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"))
 	}
-	return nil
 }
 
 // coldLoadOf returns requests for distinct pages of a kind.
-func (e fillMeter) coldLoadOf(ctx context.Context, kind coldKind) (load Load, err error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return load, err
-	}
+func (e fillMeter) coldLoadOf(ctx context.Context, kind coldKind) (load Load) {
+	base, _ := e.API(ctx)
 	load.Header = e.internal()
-	rows, err := e.conn.Query(ctx, kind.paths)
-	if err != nil {
-		return load, fmt.Errorf("find pages of %s: %w", kind.id, err)
-	}
+	rows := must(e.conn.Query(ctx, kind.paths))
 	defer rows.Close()
 	for rows.Next() {
 		var path string
-		if err := rows.Scan(&path); err != nil {
-			return load, err
-		}
+		mustDo(rows.Scan(&path))
 		load.URLs = append(load.URLs, base+path)
 	}
 	if err := rows.Err(); err != nil || len(load.URLs) == 0 {
-		return load, errors.Join(fmt.Errorf("find pages of %s: got %d", kind.id, len(load.URLs)), err)
+		mustDo(errors.Join(fmt.Errorf("find pages of %s: got %d", kind.id, len(load.URLs)), err))
 	}
-	return load, nil
+	return load
 }
 
 // closedLoad returns the requests per second that callers get who each send the next request
 // when the last is answered. A cold load ends when it has requested each page once.
-func (e fillMeter) closedLoad(ctx context.Context, load Load, callers int, cold bool) (float64, error) {
-	drive, err := newDrive(load, callers)
-	if err != nil {
-		return 0, err
-	}
+func (e fillMeter) closedLoad(ctx context.Context, load Load, callers int, cold bool) float64 {
+	drive := must(newDrive(load, callers))
 	defer drive.close()
 	drive.once = cold
 	began := time.Now()
@@ -143,5 +119,6 @@ func (e fillMeter) closedLoad(ctx context.Context, load Load, callers int, cold 
 		fmt.Fprintf(e.Log, "  %d pages: p50 %.1f, p99 %.1f, slowest %.1f ms\n", taken.TotalCount(),
 			inMilliseconds(taken.ValueAtQuantile(50)), inMilliseconds(taken.ValueAtQuantile(99)), inMilliseconds(taken.Max()))
 	}
-	return float64(taken.TotalCount()) / took.Seconds(), err
+	mustDo(err)
+	return float64(taken.TotalCount()) / took.Seconds()
 }

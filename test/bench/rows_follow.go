@@ -64,7 +64,7 @@ const (
 )
 
 func seconds(figure float64) Measure {
-	return func(context.Context) (float64, error) { return figure, nil }
+	return func(context.Context) float64 { return figure }
 }
 
 // following is one run from nothing.
@@ -76,43 +76,31 @@ type following struct {
 
 // row follows once for all rows of a run.
 func (f *following) row(
-	follow func(context.Context, *Environment, *following) error, sides func(*following) Sides,
-) func(context.Context, *Environment) (Sides, error) {
-	return func(ctx context.Context, e *Environment) (Sides, error) {
+	follow func(context.Context, *Environment, *following), sides func(*following) Sides,
+) func(context.Context, *Environment) Sides {
+	return func(ctx context.Context, e *Environment) Sides {
 		if !f.done {
-			if err := follow(ctx, e, f); err != nil {
-				return Sides{}, err
-			}
+			follow(ctx, e, f)
 			f.done = true
 		}
-		return sides(f), nil
+		return sides(f)
 	}
 }
 
 // startFollowing starts an instance that follows the sources of a file, from nothing.
-func startFollowing(e *Environment, sources string) (*served, error) {
-	dir, err := e.temporary("follow-")
-	if err != nil {
-		return nil, err
-	}
+func startFollowing(e *Environment, sources string) *served {
+	dir := e.temporary("follow-")
 	file := filepath.Join(dir, "sources.yaml")
-	if err := os.WriteFile(file, []byte(sources), 0o600); err != nil {
-		return nil, err
-	}
-	s, err := e.serveAt(dir, []string{"PNYX_SOURCES=" + file})
-	if err == nil {
-		e.Undo(s.process.stop)
-	}
-	return s, err
+	mustDo(os.WriteFile(file, []byte(sources), 0o600))
+	s := e.serveAt(dir, []string{"PNYX_SOURCES=" + file})
+	e.Undo(s.process.stop)
+	return s
 }
 
 // until follows the DAOs of a file until all are whole.
 func (f *following) until(ctx context.Context, e *Environment, sources string, votes map[string]int) error {
 	began := time.Now()
-	s, err := startFollowing(e, sources)
-	if err != nil {
-		return err
-	}
+	s := startFollowing(e, sources)
 	whole := map[string]bool{}
 	return s.process.until(ctx, func() error {
 		wait(time.Second / 2)
@@ -120,9 +108,8 @@ func (f *following) until(ctx context.Context, e *Environment, sources string, v
 			if whole[id] {
 				continue
 			}
-			_, body, err := get(ctx, s.base+"/v2/daos/"+id, e.internal())
 			var dao struct{ Data governance.DAODetail }
-			err = errors.Join(err, json.Unmarshal(body, &dao))
+			err := read(ctx, s.base+"/v2/daos/"+id, e.internal(), &dao)
 			if err != nil || string(dao.Data.Participation.TotalVotes) != fmt.Sprint(want) {
 				continue
 			}
@@ -138,7 +125,7 @@ func (f *following) until(ctx context.Context, e *Environment, sources string, v
 	})
 }
 
-func followHub(ctx context.Context, e *Environment, f *following) error {
+func followHub(ctx context.Context, e *Environment, f *following) {
 	upstream, votes := hub.New(nil), map[string]int{}
 	upstream.Set(func(s *hub.Switches) { s.Limit = hubLimit })
 	server := httptest.NewServer(upstream)
@@ -161,9 +148,7 @@ func followHub(ctx context.Context, e *Environment, f *following) error {
 				Created: now.Add(-5 * 24 * time.Hour), Start: now.Add(-5 * 24 * time.Hour), End: now.Add(end),
 			})
 			each := votesOfHub / proposalsOfHub
-			if err := upstream.Burst(proposal, each, now.Add(-4*24*time.Hour-time.Duration(p)*time.Minute)); err != nil {
-				return err
-			}
+			mustDo(upstream.Burst(proposal, each, now.Add(-4*24*time.Hour-time.Duration(p)*time.Minute)))
 			if end < 0 {
 				upstream.Finalize(proposal, nil)
 			}
@@ -173,7 +158,7 @@ func followHub(ctx context.Context, e *Environment, f *following) error {
 	err := f.until(ctx, e, strings.Join(file, "\n"), votes)
 	f.requests = float64(upstream.Requests()[""])
 	fmt.Fprintf(e.Log, "  %v\n", upstream.Requests())
-	return err
+	mustDo(err)
 }
 
 const governorAddress, tokenAddress = "0x00000000000000000000000000000000000000aa", "0x00000000000000000000000000000000000000cc"
@@ -211,7 +196,7 @@ func proposed(number, block uint64) chain.Log {
 		chain.Hex("0xa1"), nil, nil, nil, nil, block+1, block+governorInterval-1, fmt.Sprintf("# Proposal %d", number))
 }
 
-func followGovernor(ctx context.Context, e *Environment, f *following) error {
+func followGovernor(ctx context.Context, e *Environment, f *following) {
 	c := followedChain()
 	const voters = governorVotes / governorProposals
 	for block := uint64(1); block < governorBlocks; block++ {
@@ -231,11 +216,11 @@ func followGovernor(ctx context.Context, e *Environment, f *following) error {
 	err := f.until(ctx, e, governorSources(server.URL, nodeLimit), map[string]int{"harbor": governorVotes})
 	f.requests = float64(requests.Load())
 	fmt.Fprintf(e.Log, "  %d requests, %d for logs\n", requests.Load(), c.Calls("eth_getLogs"))
-	return err
+	mustDo(err)
 }
 
 // followDelegations measures until the oldest event of a token shows, the past being read from its end.
-func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
+func followDelegations(ctx context.Context, e *Environment) Sides {
 	const oldest = "0x00000000000000000000000000000000000000ee"
 	events := uint64(delegationEvents)
 	if e.Quick {
@@ -269,56 +254,43 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 		}
 	}()
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) {
-			s, err := startFollowing(e, governorSources(server.URL, 60_000))
-			if err != nil {
-				return 0, err
-			}
+		Pnyx: func(ctx context.Context) float64 {
+			s := startFollowing(e, governorSources(server.URL, 60_000))
 			began := time.Now()
-			err = s.process.until(ctx, func() error {
+			mustDo(s.process.until(ctx, func() error {
 				wait(time.Second)
 				_, body, err := get(ctx, s.base+"/v2/voters/"+oldest+"/delegations", e.internal())
 				if err == nil && !bytes.Contains(body, []byte(`"delegateIdentity"`)) {
 					err = fmt.Errorf("got %s", body)
 				}
 				return err
-			})
+			}))
 			rate := float64(events) / time.Since(began).Seconds()
-			return rate, errors.Join(err, delegationFigures(ctx, e, s))
+			delegationFigures(ctx, e, s)
+			return rate
 		},
-		Baseline: func(ctx context.Context) (float64, error) {
+		Baseline: func(ctx context.Context) float64 {
 			began := time.Now()
 			for first := 0; first < governorBlocks; first += blocksPerRequest {
 				body := fmt.Sprintf(`{"id":1,"method":"eth_getLogs","params":[{"address":["%s"],"fromBlock":"0x%x","toBlock":"0x%x"}]}`,
 					tokenAddress, first, first+blocksPerRequest-1)
-				response, err := http.Post(server.URL, "application/json", strings.NewReader(body)) //nolint:noctx // of a row
-				if err != nil {
-					return 0, err
-				}
+				response := must(http.Post(server.URL, "application/json", strings.NewReader(body))) //nolint:noctx,bodyclose // of a row; closed below
 				var answer struct{ Result []struct{ Data string } }
-				if err := errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close()); err != nil {
-					return 0, err
-				}
+				mustDo(errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close()))
 			}
-			return float64(events) / time.Since(began).Seconds(), nil
+			return float64(events) / time.Since(began).Seconds()
 		},
-	}, nil
+	}
 }
 
 // delegationFigures logs what the delegations of an instance take on disk, and how long their pages take.
-func delegationFigures(ctx context.Context, e *Environment, s *served) error {
-	conn, err := connectTo(s.dir)
-	if err != nil {
-		return err
-	}
+func delegationFigures(ctx context.Context, e *Environment, s *served) {
+	conn := connectTo(s.dir)
 	defer conn.Close()
 	for _, table := range []string{"delegations", "delegate_power"} {
 		var rows, size uint64
-		err := conn.QueryRow(ctx, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = ?",
-			table).Scan(&rows, &size)
-		if err != nil {
-			return err
-		}
+		mustDo(conn.QueryRow(ctx, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = ?",
+			table).Scan(&rows, &size))
 		fmt.Fprintf(e.Log, "  %s: %d rows, %.0f bytes a row\n", table, rows, float64(size)/float64(max(rows, 1)))
 	}
 	for _, path := range []string{
@@ -326,11 +298,7 @@ func delegationFigures(ctx context.Context, e *Environment, s *served) error {
 		fmt.Sprintf("/v2/voters/0xd%039x/delegations?limit=50", 1),
 	} {
 		began := time.Now()
-		status, _, err := get(ctx, s.base+path, e.internal())
-		if err != nil {
-			return err
-		}
+		status, _ := must2(get(ctx, s.base+path, e.internal()))
 		fmt.Fprintf(e.Log, "  %s: %d in %s\n", path, status, time.Since(began).Round(time.Millisecond))
 	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,87 +9,64 @@ import (
 
 // hotRoute finds a route whose answer is on the node: its URL, the headers to send, and the size of
 // the answer.
-type hotRoute func(*Environment, context.Context) (url string, header http.Header, size int, err error)
+type hotRoute func(*Environment, context.Context) (url string, header http.Header, size int)
 
 // httpRows are the hot routes: what they answer is on the node already.
 func httpRows() []Row {
-	row := func(id, name, baseline string, ratio Bound, rounds, quick int, hot hotRoute, other func(context.Context, *Environment, int) (Measure, error)) Row {
+	row := func(id, name, baseline string, ratio Bound, rounds, quick int, hot hotRoute, other func(context.Context, *Environment, int) Measure) Row {
 		return Row{
 			ID: id, Name: name, Baseline: baseline, Unit: "requests/s", Ratio: ratio, Rounds: rounds, Quick: quick,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, size, err := hot(e, ctx)
-				if err != nil {
-					return Sides{}, err
-				}
-				measure, err := other(ctx, e, size)
-				return Sides{Pnyx: e.Saturate(url, header), Baseline: measure}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				url, header, size := hot(e, ctx)
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: other(ctx, e, size)}
 			},
 		}
 	}
 	const free, paid = "hot free route", "hot paid route: token, bucket, quota"
 	return []Row{
 		row("hot-free", free, "plain Fiber handler, constant body", AtLeast(0.75), 7, 3, (*Environment).hotFree,
-			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				baseline, err := baselineStarter{e}.FiberBaseline(ctx, size, "")
-				return e.Saturate(baseline, nil), err
+			func(ctx context.Context, e *Environment, size int) Measure {
+				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, ""), nil)
 			}),
 		row("hot-free-nginx", free, "nginx, a static file", Bound{}, 3, 1, (*Environment).hotFree,
-			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				static, err := baselineStarter{e}.NginxBaseline(ctx, size)
-				return e.Saturate(static, nil), err
+			func(ctx context.Context, e *Environment, size int) Measure {
+				return e.Saturate(baselineStarter{e}.NginxBaseline(ctx, size), nil)
 			}),
 		{
 			ID: "hot-free-gzip", Name: free + ", in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
 			Unit: "requests/s", Ratio: AtLeast(1), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, _, _, err := e.hotFree(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
-				_, text, err := get(ctx, url, nil)
-				if err != nil {
-					return Sides{}, err
-				}
-				baseline, err := baselineStarter{e}.CompressingBaseline(ctx, text)
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				url, _, _ := e.hotFree(ctx)
+				_, text := must2(get(ctx, url, nil))
+				baseline := baselineStarter{e}.CompressingBaseline(ctx, text)
 				accepts := http.Header{"Accept-Encoding": {"gzip"}}
-				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}, err
+				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}
 			},
 		},
 		row("hot-paid", paid, "plain Fiber handler, one redis_rate Allow, pipelined", AtLeast(0.9), 7, 3, (*Environment).hotPaid,
-			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				baseline, err := baselineStarter{e}.FiberBaseline(ctx, size, e.url)
-				return e.Saturate(baseline, nil), err
+			func(ctx context.Context, e *Environment, size int) Measure {
+				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, e.url), nil)
 			}),
 		row("hot-paid-redis", paid, "redis-benchmark GET, not pipelined", Bound{}, 3, 1, (*Environment).hotPaid,
-			func(_ context.Context, e *Environment, size int) (Measure, error) { return e.redisBenchmark(size), nil }),
+			func(_ context.Context, e *Environment, size int) Measure { return e.redisBenchmark(size) }),
 	}
 }
 
 // hotFree is a free route.
-func (e *Environment) hotFree(ctx context.Context) (url string, header http.Header, size int, err error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return "", nil, 0, err
-	}
+func (e *Environment) hotFree(ctx context.Context) (url string, header http.Header, size int) {
+	base, _ := e.API(ctx)
 	url = base + "/v2/daos?limit=3"
-	size, err = sizeOfAnswer(ctx, url, nil)
-	return url, nil, size, err
+	size = must(sizeOfAnswer(ctx, url, nil))
+	return url, nil, size
 }
 
 // hotPaid is the vote summary of a proposal.
-func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Header, size int, err error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return "", nil, 0, err
-	}
-	proposal, errProposal := e.largestProposal(ctx)
-	_, errToken := e.Token(ctx)
-	if err := errors.Join(errProposal, errToken); err != nil {
-		return "", nil, 0, err
-	}
-	url = base + "/v2/proposals/" + proposal.Key + "/votes/summary"
-	size, err = sizeOfAnswer(ctx, url, e.paid())
-	return url, e.paid(), size, err
+func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Header, size int) {
+	base, _ := e.API(ctx)
+	e.Token(ctx)
+	url = base + "/v2/proposals/" + e.largestProposal(ctx).Key + "/votes/summary"
+	size = must(sizeOfAnswer(ctx, url, e.paid()))
+	return url, e.paid(), size
 }
 
 func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, error) {
@@ -103,24 +79,19 @@ func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, err
 
 // redisBenchmark measures GETs of a value of so many bytes with Redis' own program.
 func (e *Environment) redisBenchmark(size int) Measure {
-	return func(ctx context.Context) (float64, error) {
+	return func(ctx context.Context) float64 {
 		address := strings.TrimPrefix(e.url, "redis://")
 		// The very key that it reads.
-		if err := e.store.Set(ctx, "key:__rand_int__", strings.Repeat("x", size), 0).Err(); err != nil {
-			return 0, err
-		}
+		mustDo(e.store.Set(ctx, "key:__rand_int__", strings.Repeat("x", size), 0).Err())
 		_, port, _ := strings.Cut(address, ":")
 		requests := "300000"
 		if e.Quick {
 			requests = "100000"
 		}
-		text, err := e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
+		text := must(e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
 			"redis-benchmark", "-p", port, "-t", "get", "-c", fmt.Sprint(connections), "-n", requests, "-d", fmt.Sprint(size), "--csv",
-		}})
-		if err != nil {
-			return 0, err
-		}
-		return readRedisBenchmark(text)
+		}}))
+		return must(readRedisBenchmark(text))
 	}
 }
 

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 const (
@@ -17,8 +14,6 @@ const (
 	idleSettle = 30 * time.Second
 	// idleLength is how long an idle instance is measured.
 	idleLength = time.Minute
-	// ticksPerSecond is the unit of the times in /proc: USER_HZ, which is 100 on Linux.
-	ticksPerSecond = 100
 )
 
 // idleRows measures an instance that nobody uses.
@@ -30,68 +25,38 @@ func idleRows() []Row {
 }
 
 // idleServe starts a complete instance with the demonstration data.
-func idleServe(ctx context.Context, e *Environment) (Sides, error) {
-	dir, err := e.temporary("idle-")
-	if err != nil {
-		return Sides{}, err
-	}
-	served, err := e.serve(ctx, dir, "--demo")
-	if err != nil {
-		return Sides{}, err
-	}
+func idleServe(ctx context.Context, e *Environment) Sides {
+	served := e.serve(ctx, e.temporary("idle-"), "--demo")
 	wait(idleSettle)
-	return Sides{Pnyx: func(context.Context) (float64, error) {
-		before, err := treeTicks(served.process.command.Process.Pid)
-		if err != nil {
-			return 0, err
-		}
+	return Sides{Pnyx: func(context.Context) float64 {
+		before := treeTime(served.process.command.Process.Pid)
 		began := time.Now()
 		wait(idleLength)
-		after, err := treeTicks(served.process.command.Process.Pid)
+		after := treeTime(served.process.command.Process.Pid)
 		seconds := time.Since(began).Seconds()
 		var total float64
-		for name, ticks := range after {
-			share := 100 * (ticks - before[name]) / ticksPerSecond / seconds
+		for name, spent := range after {
+			share := 100 * (spent - before[name]) / seconds
 			fmt.Fprintf(e.Log, "  %s: %.2f %%\n", name, share)
 			total += share
 		}
-		return total, errors.Join(err, answersOK(served.admin+"/readyz"))
-	}}, nil
+		mustDo(answersOK(served.admin + "/readyz"))
+		return total
+	}}
 }
 
-// treeTicks returns the processor time of a process and its children so far, in ticks, by
+// treeTime returns the processor time of a process and its children so far, in seconds, by
 // name and id.
-func treeTicks(pid int) (map[string]float64, error) {
-	ids := []string{strconv.Itoa(pid)}
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil, err
+func treeTime(pid int) map[string]float64 {
+	times := map[string]float64{}
+	for _, process := range must(procfs.AllProcs()) {
+		stat, err := process.Stat()
+		if err == nil && (stat.PID == pid || stat.PPID == pid) { // another one may have ended
+			times[fmt.Sprint(stat.Comm, " ", stat.PID)] = stat.CPUTime()
+		}
 	}
-	for _, thread := range threads {
-		children, err := os.ReadFile(thread)
-		if err != nil {
-			return nil, fmt.Errorf("list the children of the instance: %w", err)
-		}
-		ids = append(ids, strings.Fields(string(children))...)
+	if len(times) == 0 {
+		mustDo(fmt.Errorf("processor time of the instance: no process %d", pid))
 	}
-	ticks := map[string]float64{}
-	for _, id := range ids {
-		text, err := os.ReadFile("/proc/" + id + "/stat") //nolint:gosec // the id of a process
-		if err != nil {
-			return nil, fmt.Errorf("processor time of the instance: %w", err)
-		}
-		name, rest, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 13 {
-			return nil, fmt.Errorf("/proc/%s/stat has %d fields", id, len(fields))
-		}
-		user, err := strconv.ParseFloat(fields[11], 64)
-		system, failed := strconv.ParseFloat(fields[12], 64)
-		if err := errors.Join(err, failed); err != nil {
-			return nil, fmt.Errorf("processor time of the instance: %w", err)
-		}
-		_, name, _ = strings.Cut(name, "(")
-		ticks[name+" "+id] = user + system
-	}
-	return ticks, nil
+	return times
 }

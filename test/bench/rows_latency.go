@@ -29,45 +29,29 @@ func Latencies() []Latency {
 }
 
 // hotLoad requests a hot route, whose row has an ID.
-func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) (Load, error) {
-	return func(ctx context.Context, e *Environment) (Load, error) {
-		url, header, _, err := hot(e, ctx)
-		if err != nil {
-			return Load{}, err
-		}
-		rate, err := latencyMeter{e}.saturation(id, func() (float64, error) { return e.Saturate(url, header)(ctx) })
-		return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
+func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) Load {
+	return func(ctx context.Context, e *Environment) Load {
+		url, header, _ := hot(e, ctx)
+		rate := latencyMeter{e}.saturation(id, func() float64 { return e.Saturate(url, header)(ctx) })
+		return Load{URLs: []string{url}, Header: header, Saturation: rate}
 	}
 }
 
 // fiberLoad is the load of the free route for a minimal Fiber server, at the same rate: what remains of a latency
 // belongs to the load generator and the machine.
-func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
-	load, err := hotLoad("hot-free", (*Environment).hotFree)(ctx, e)
-	if err != nil {
-		return Load{}, err
-	}
-	_, _, size, err := e.hotFree(ctx)
-	if err != nil {
-		return Load{}, err
-	}
-	url, err := baselineStarter{e}.FiberBaseline(ctx, size, "")
-	load.URLs = []string{url}
-	return load, err
+func fiberLoad(ctx context.Context, e *Environment) Load {
+	load := hotLoad("hot-free", (*Environment).hotFree)(ctx, e)
+	_, _, size := e.hotFree(ctx)
+	load.URLs = []string{baselineStarter{e}.FiberBaseline(ctx, size, "")}
+	return load
 }
 
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
-func coldLoad(ctx context.Context, e *Environment) (Load, error) {
-	urls, err := latencyMeter{e}.coldPages(ctx)
-	if err != nil {
-		return Load{}, err
-	}
-	load := Load{URLs: urls, Header: e.internal()}
-	load.Saturation, err = latencyMeter{e}.saturation("cold", func() (float64, error) { return fillMeter{e}.closedLoad(ctx, load, coldConcurrency, false) })
-	if err != nil {
-		return Load{}, err
-	}
-	return load, pageMeter{e}.forgetPages(ctx)
+func coldLoad(ctx context.Context, e *Environment) Load {
+	load := Load{URLs: latencyMeter{e}.coldPages(ctx), Header: e.internal()}
+	load.Saturation = latencyMeter{e}.saturation("cold", func() float64 { return fillMeter{e}.closedLoad(ctx, load, coldConcurrency, false) })
+	pageMeter{e}.forgetPages(ctx)
+	return load
 }
 
 const (
@@ -81,34 +65,28 @@ const (
 type latencyMeter struct{ *Environment }
 
 // coldPages returns pages in random order, none of them stored.
-func (e latencyMeter) coldPages(ctx context.Context) ([]string, error) {
+func (e latencyMeter) coldPages(ctx context.Context) []string {
 	if len(e.coldURLs) > 0 {
-		return e.coldURLs, pageMeter(e).forgetPages(ctx)
+		pageMeter(e).forgetPages(ctx)
+		return e.coldURLs
 	}
-	walk, err := pageMeter(e).newWalk(ctx, "power", shortWalk, 1)
-	if err != nil {
-		return nil, err
-	}
+	walk := pageMeter(e).newWalk(ctx, "power", shortWalk, 1)
 	for range coldWanted {
 		e.coldURLs = append(e.coldURLs, walk.address())
-		if _, err := walk.page(ctx); err != nil {
-			return nil, err
-		}
+		walk.page(ctx)
 	}
 	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret
-	return e.coldURLs, pageMeter(e).forgetPages(ctx)
+	pageMeter(e).forgetPages(ctx)
+	return e.coldURLs
 }
 
 // saturation returns the median of a row. If the row was not measured, it measures once.
-func (e latencyMeter) saturation(id string, measure func() (float64, error)) (float64, error) {
+func (e latencyMeter) saturation(id string, measure func() float64) float64 {
 	if rate, known := e.saturations[id]; known {
-		return rate, nil
+		return rate
 	}
-	rate, err := measure()
-	if err == nil {
-		e.saturations[id] = rate
-	}
-	return rate, err
+	e.saturations[id] = measure()
+	return e.saturations[id]
 }
 
 // changedBatchSize is the number of proposals that each publication during a load updates.
@@ -127,7 +105,7 @@ func (e latencyMeter) keepPublishing(ctx context.Context) (stop func()) {
 				return
 			default:
 			}
-			if err := e.touch(ctx); err != nil {
+			if err := caught(func() { e.touch(ctx) }); err != nil {
 				fmt.Fprintln(e.Log, "  publishing failed during the measurement:", err)
 				return
 			}
@@ -140,17 +118,12 @@ func (e latencyMeter) keepPublishing(ctx context.Context) (stop func()) {
 }
 
 // touch changes a ballot on each of many proposals.
-func (e latencyMeter) touch(ctx context.Context) error {
-	proposals, err := e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
-	if err != nil {
-		return err
-	}
+func (e latencyMeter) touch(ctx context.Context) {
 	var lines strings.Builder
-	for _, p := range proposals {
+	for _, p := range e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize) {
 		lines.WriteString(arrivalMeter(e).changedBallot(p) + "\n")
 	}
-	_, err = arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
-	return err
+	arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
 }
 
 // publishedPattern matches the key of the publication state. Without it a worker
@@ -158,18 +131,14 @@ func (e latencyMeter) touch(ctx context.Context) error {
 const publishedPattern = "pnyx:*:{worker}:publication"
 
 // republish makes the worker publish everything once.
-func (e latencyMeter) republish(ctx context.Context) error {
+func (e latencyMeter) republish(ctx context.Context) {
 	keys, err := e.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {
-		return errors.Join(fmt.Errorf("find the key of the publication state: %d keys", len(keys)), err)
+		mustDo(errors.Join(fmt.Errorf("find the key of the publication state: %d keys", len(keys)), err))
 	}
-	if err := e.store.Del(ctx, keys[0]).Err(); err != nil {
-		return err
-	}
+	mustDo(e.store.Del(ctx, keys[0]).Err())
 	// As after a batch, so that the interval at which the worker checks is not measured too.
 	channel := strings.TrimSuffix(keys[0], "publication") + "committed"
-	if err := e.store.Publish(ctx, channel, "").Err(); err != nil {
-		return err
-	}
-	return e.worker.until(ctx, func() error { return e.store.Get(ctx, keys[0]).Err() })
+	mustDo(e.store.Publish(ctx, channel, "").Err())
+	mustDo(e.worker.until(ctx, func() error { return e.store.Get(ctx, keys[0]).Err() }))
 }

@@ -16,7 +16,7 @@ func mirrorRows() []Row {
 		return Row{
 			ID: "mirror-" + string(plan), Name: fmt.Sprintf("mirror of the demonstration on the plan %s, by exports", plan),
 			Baseline: "by lists, at least", Unit: "minutes", Value: AtMost(most), Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return mirroring(ctx, e, plan) },
+			Prepare: func(ctx context.Context, e *Environment) Sides { return mirroring(ctx, e, plan) },
 		}
 	}
 	return []Row{row(ratelimit.Developer, 24*60), row(ratelimit.Business, 5)}
@@ -24,17 +24,10 @@ func mirrorRows() []Row {
 
 // mirroring counts the requests of routes of tier plus: a manifest and its parts a DAO, or lists of
 // ballots, details and summaries of proposals, and details of topics.
-func mirroring(ctx context.Context, e *Environment, plan ratelimit.Plan) (Sides, error) {
-	dir, err := e.temporary("mirror-")
-	if err != nil {
-		return Sides{}, err
-	}
-	s, err := e.serve(ctx, dir, "--demo")
-	if err != nil {
-		return Sides{}, err
-	}
+func mirroring(ctx context.Context, e *Environment, plan ratelimit.Plan) Sides {
+	s := e.serve(ctx, e.temporary("mirror-"), "--demo")
 	free, paid, lists := &download{environment: e, base: s.base}, &download{environment: e, base: s.base}, 0
-	err = free.pages(ctx, "/v2/daos?limit=100", func(rows []json.RawMessage) (more bool, err error) {
+	mustDo(free.pages(ctx, "/v2/daos?limit=100", func(rows []json.RawMessage) (more bool, err error) {
 		for _, row := range rows {
 			var dao governance.DAOListItem
 			err = errors.Join(err, json.Unmarshal(row, &dao))
@@ -43,13 +36,13 @@ func mirroring(ctx context.Context, e *Environment, plan ratelimit.Plan) (Sides,
 			lists += 2*found.Rows.Proposals + found.Rows.Topics + max(found.Rows.Proposals, found.Rows.Ballots/maxPageSize)
 		}
 		return true, err
-	})
+	}))
 	limits := plan.Limits()
 	minutes := func(requests int) Measure {
-		return func(context.Context) (float64, error) {
+		return func(context.Context) float64 {
 			fmt.Fprintf(e.Log, "  %d requests, of %d a month\n", requests, limits.Month)
-			return float64(max(0, requests-limits.Detail.Burst)) / float64(limits.Detail.PerMinute), nil
+			return float64(max(0, requests-limits.Detail.Burst)) / float64(limits.Detail.PerMinute)
 		}
 	}
-	return Sides{Pnyx: minutes(paid.requests), Baseline: minutes(lists)}, err
+	return Sides{Pnyx: minutes(paid.requests), Baseline: minutes(lists)}
 }

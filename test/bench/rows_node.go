@@ -14,34 +14,30 @@ func nodeRows() []Row {
 		{
 			ID: "memory", Name: "API node, peak resident memory under all of the above and a flood of bad requests", Unit: "MB",
 			Value: AtMost(100), Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				base, node, err := e.API(ctx)
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					if err := (nodeMeter{e}).flood(ctx, base); err != nil {
-						return 0, err
-					}
-					bytes, err := node.peakMemory()
-					return bytes / 1e6, err
-				}}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				base, node := e.API(ctx)
+				return Sides{Pnyx: func(ctx context.Context) float64 {
+					nodeMeter{e}.flood(ctx, base)
+					return node.peakMemory() / 1e6
+				}}
 			},
 		},
 		{
 			ID: "redis-memory", Name: "Redis memory per published proposal", Unit: "KB", Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					bytes, err := nodeMeter{e}.redisMemory(ctx)
-					return bytes / 1e3 / float64(e.data.Size.Proposals), err
-				}}, e.Published(ctx)
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				e.Published(ctx)
+				return Sides{Pnyx: func(ctx context.Context) float64 {
+					return nodeMeter{e}.redisMemory(ctx) / 1e3 / float64(e.data.Size.Proposals)
+				}}
 			},
 		},
 		{
 			ID: "disk", Name: "warehouse disk space per ballot", Unit: "bytes", Rounds: 1, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				_, _, err := e.Warehouse(ctx)
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					bytes, err := nodeMeter{e}.diskBytes(ctx)
-					return float64(bytes) / float64(e.data.Size.Ballots), err
-				}}, err
+			Prepare: func(ctx context.Context, e *Environment) Sides {
+				e.Warehouse(ctx)
+				return Sides{Pnyx: func(ctx context.Context) float64 {
+					return float64(nodeMeter{e}.diskBytes(ctx)) / float64(e.data.Size.Ballots)
+				}}
 			},
 		},
 	}
@@ -61,26 +57,24 @@ end
 type nodeMeter struct{ *Environment }
 
 // flood sends the requests of floodScript from many connections.
-func (e nodeMeter) flood(ctx context.Context, base string) error {
+func (e nodeMeter) flood(ctx context.Context, base string) {
 	script := filepath.Join(e.Dir, "flood.lua")
-	if err := os.WriteFile(script, []byte(floodScript), 0o600); err != nil {
-		return err
-	}
-	_, err := e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
+	mustDo(os.WriteFile(script, []byte(floodScript), 0o600))
+	must(e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
 		"wrk", "-t", "1", "-c", "256", "-d", "4s", "-s", script, base,
-	}})
-	return err
+	}}))
 }
 
 // redisMemory returns the memory of Redis, in bytes.
-func (e nodeMeter) redisMemory(ctx context.Context) (float64, error) {
+func (e nodeMeter) redisMemory(ctx context.Context) float64 {
 	info := e.store.InfoMap(ctx, "memory")
 	bytes, err := strconv.ParseFloat(info.Item("Memory", "used_memory"), 64)
-	return bytes, errors.Join(info.Err(), err)
+	mustDo(errors.Join(info.Err(), err))
+	return bytes
 }
 
 // diskBytes returns the disk space of the warehouse's tables.
-func (e nodeMeter) diskBytes(ctx context.Context) (bytes uint64, err error) {
-	err = e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes)
-	return bytes, err
+func (e nodeMeter) diskBytes(ctx context.Context) (bytes uint64) {
+	mustDo(e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes))
+	return bytes
 }

@@ -32,7 +32,7 @@ func pageRows() []Row {
 			ID: "cold-" + order, Name: "cold page of 500 ballots out of 900,000, by " + order + ": the slowest of 20",
 			Baseline: "a plain statement on the sorted copy", Unit: "ms",
 			Value: AtMost(50), Rounds: 90, Quick: 8,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+			Prepare: func(ctx context.Context, e *Environment) Sides {
 				return pageMeter{e}.walk(ctx, order, shortWalk, 1)
 			},
 		})
@@ -45,7 +45,7 @@ func pageRows() []Row {
 				ID:       "deep-" + order + "-" + id,
 				Name:     "cold page of 500 ballots out of 900,000 from anywhere, by " + order + ": " + figure.name + " of 200",
 				Baseline: "a plain statement on the sorted copy", Unit: "ms", Value: AtMost(figure.most), Rounds: 9, Quick: 1,
-				Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				Prepare: func(ctx context.Context, e *Environment) Sides {
 					return pageMeter{e}.randomPages(ctx, order, longWalk, figure.quantile)
 				},
 			})
@@ -59,63 +59,39 @@ type pageMeter struct{ *Environment }
 
 // walk reads the ballots of the largest proposal from the first to the last page,
 // and from the first again. A figure is a quantile over a number of pages.
-func (e pageMeter) walk(ctx context.Context, order string, pages int, quantile float64) (Sides, error) {
-	walk, err := e.newWalk(ctx, order, pages, quantile)
-	if err != nil {
-		return Sides{}, err
-	}
-	return Sides{Pnyx: walk.pages, Baseline: walk.statements}, nil
+func (e pageMeter) walk(ctx context.Context, order string, pages int, quantile float64) Sides {
+	walk := e.newWalk(ctx, order, pages, quantile)
+	return Sides{Pnyx: walk.pages, Baseline: walk.statements}
 }
 
-func (e pageMeter) newWalk(ctx context.Context, order string, pages int, quantile float64) (*walk, error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return nil, err
-	}
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	copied, err := e.copied(ctx, largest)
-	if err != nil {
-		return nil, err
-	}
+func (e pageMeter) newWalk(ctx context.Context, order string, pages int, quantile float64) *walk {
+	base, _ := e.API(ctx)
+	largest := e.largestProposal(ctx)
 	return &walk{
-		environment: e.Environment, order: order, generation: copied, count: pages, quantile: quantile,
+		environment: e.Environment, order: order, generation: e.copied(ctx, largest), count: pages, quantile: quantile,
 		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
-	}, nil
+	}
 }
 
 // randomPages reads pages of a walk in random order, none of them stored.
-func (e pageMeter) randomPages(ctx context.Context, order string, pages int, quantile float64) (Sides, error) {
-	walk, err := e.newWalk(ctx, order, pages, quantile)
-	if err != nil {
-		return Sides{}, err
-	}
+func (e pageMeter) randomPages(ctx context.Context, order string, pages int, quantile float64) Sides {
+	walk := e.newWalk(ctx, order, pages, quantile)
 	var cursors []string
-	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+	return Sides{Pnyx: func(ctx context.Context) float64 {
 		for len(cursors) < pages*apart { // in the first round alone
-			if _, err := walk.page(ctx); err != nil {
-				return 0, err
-			}
+			walk.page(ctx)
 			cursors = append(cursors, walk.cursor)
 		}
 		walk.ends = nil
-		if err := e.forgetPages(ctx); err != nil {
-			return 0, err
-		}
+		e.forgetPages(ctx)
 		first := rand.IntN(apart) //nolint:gosec // not secret
 		took := make([]time.Duration, 0, pages)
 		for _, i := range rand.Perm(pages) { //nolint:gosec // not secret
 			walk.cursor = cursors[i*apart+first]
-			lasted, err := walk.page(ctx)
-			if err != nil {
-				return 0, err
-			}
-			took = append(took, lasted)
+			took = append(took, walk.page(ctx))
 		}
-		return walk.figure(took), nil
-	}, Baseline: walk.statements}, nil
+		return walk.figure(took)
+	}, Baseline: walk.statements}
 }
 
 // apart is how many pages of a walk there are for each that is read at random, so that these
@@ -123,15 +99,15 @@ func (e pageMeter) randomPages(ctx context.Context, order string, pages int, qua
 const apart = 7
 
 // copied waits for the sorted copy of a proposal's ballots.
-func (e pageMeter) copied(ctx context.Context, p Proposal) (generation uint64, err error) {
-	err = e.worker.until(ctx, func() error {
+func (e pageMeter) copied(ctx context.Context, p Proposal) (generation uint64) {
+	mustDo(e.worker.until(ctx, func() (err error) {
 		generation, err = e.generation(ctx, p.Key)
 		if err == nil && generation == 0 {
 			err = fmt.Errorf("the ballots of %s are not copied yet", p.Key)
 		}
 		return err
-	})
-	return generation, err
+	}))
+	return generation
 }
 
 // walk reads all pages of a proposal's ballots.
@@ -158,30 +134,23 @@ type pageEnd struct {
 // forgetPages removes the pages that are made on demand from Redis, once nothing else runs in
 // the warehouse: copies that are sorted after a publication would disturb what is measured
 // next.
-func (e pageMeter) forgetPages(ctx context.Context) error {
-	if err := e.settled(ctx); err != nil {
-		return err
-	}
+func (e pageMeter) forgetPages(ctx context.Context) {
+	e.settled(ctx)
 	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:*", 1000).Iterator()
 	for keys.Next(ctx) {
-		if err := e.store.Unlink(ctx, keys.Val()).Err(); err != nil {
-			return fmt.Errorf("remove a page: %w", err)
-		}
+		mustDo(e.store.Unlink(ctx, keys.Val()).Err())
 	}
-	return keys.Err()
+	mustDo(keys.Err())
 }
 
 // pages reads the next pages and returns the quantile of their latencies, in milliseconds.
-func (k *walk) pages(ctx context.Context) (float64, error) {
+func (k *walk) pages(ctx context.Context) float64 {
 	k.ends = nil
 	took := make([]time.Duration, k.count)
 	for i := range took {
-		var err error
-		if took[i], err = k.page(ctx); err != nil {
-			return 0, err
-		}
+		took[i] = k.page(ctx)
 	}
-	return k.figure(took), nil
+	return k.figure(took)
 }
 
 // figure returns the quantile of durations, in milliseconds.
@@ -199,36 +168,32 @@ func (k *walk) address() string {
 }
 
 // page reads the next page.
-func (k *walk) page(ctx context.Context) (time.Duration, error) {
+func (k *walk) page(ctx context.Context) time.Duration {
 	if k.cursor == "" {
-		if err := (pageMeter{k.environment}).forgetPages(ctx); err != nil {
-			return 0, err
-		}
+		pageMeter{k.environment}.forgetPages(ctx)
 	}
 	address := k.address()
 	began := time.Now()
 	status, body, err := get(ctx, address, k.environment.internal())
 	took := time.Since(began)
-	if err != nil {
-		return 0, err
-	}
+	mustDo(err)
 	var page struct {
 		Data []pageEnd
 		Meta struct{ Page struct{ NextCursor string } }
 	}
 	if err := json.Unmarshal(body, &page); err != nil || status != http.StatusOK {
-		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err)
+		mustDo(errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err))
 	}
 	k.cursor = page.Meta.Page.NextCursor
 	if k.cursor != "" {
 		k.ends = append(k.ends, page.Data[len(page.Data)-1])
 	}
-	return took, nil
+	return took
 }
 
 // statements reads the same pages with plain statements and returns the quantile of their
 // durations, in milliseconds.
-func (k *walk) statements(ctx context.Context) (float64, error) {
+func (k *walk) statements(ctx context.Context) float64 {
 	ends := k.ends
 	if len(ends) == 0 {
 		ends = []pageEnd{{VotingPower: "1000000000000"}}
@@ -236,15 +201,13 @@ func (k *walk) statements(ctx context.Context) (float64, error) {
 	took := make([]time.Duration, len(ends))
 	for i, end := range ends {
 		began := time.Now()
-		if err := k.statement(ctx, end); err != nil {
-			return 0, err
-		}
+		k.statement(ctx, end)
 		took[i] = time.Since(began)
 	}
-	return k.figure(took), nil
+	return k.figure(took)
 }
 
-func (k *walk) statement(ctx context.Context, t pageEnd) error {
+func (k *walk) statement(ctx context.Context, t pageEnd) {
 	column, value := "power", "toDecimal256({value:String}, 18)"
 	text := t.VotingPower
 	if k.order == "time" {
@@ -253,21 +216,16 @@ func (k *walk) statement(ctx context.Context, t pageEnd) error {
 			text = *t.VotedAt
 		}
 	}
-	rows, err := k.environment.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
+	rows := must(k.environment.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
 		FROM sorted_ballots WHERE generation = {generation:UInt64} AND %[1]s < %[2]s ORDER BY %[1]s DESC, voter DESC LIMIT %[3]d`,
-		column, value, maxPageSize+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text))
-	if err != nil {
-		return fmt.Errorf("run the baseline statement: %w", err)
-	}
+		column, value, maxPageSize+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text)))
 	defer rows.Close()
 	var voter, vote, choice, raw, power, hash string
 	var at time.Time
 	for rows.Next() {
-		if err := rows.Scan(&voter, &vote, &choice, &raw, &power, &at, &hash); err != nil {
-			return err
-		}
+		mustDo(rows.Scan(&voter, &vote, &choice, &raw, &power, &at, &hash))
 	}
-	return rows.Err()
+	mustDo(rows.Err())
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

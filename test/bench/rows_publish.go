@@ -49,41 +49,31 @@ func readOnce() []string {
 const (
 	// restOfWorker is longer than the worker rests after a publication.
 	restOfWorker = 1500 * time.Millisecond
-	// maxQuietWait bounds the wait until the engine works for nobody, and quietTicks is the
-	// processor time of a second in which it does not.
+	// maxQuietWait bounds the wait until the engine works for nobody, and quietTime is the
+	// processor time of a second in which it does not, in seconds.
 	maxQuietWait = 3 * time.Minute
-	quietTicks   = 0.1 * ticksPerSecond
+	quietTime    = 0.1
 )
 
 // fullPublish measures on the parts of a service that ballots arrive at: a large one, and a small
 // one of the last batch.
-func fullPublish(ctx context.Context, e *Environment) (Sides, error) {
-	if _, _, err := e.API(ctx); err != nil {
-		return Sides{}, err
-	}
-	if err := (fillMeter{e}).mergeParts(ctx, "ballots", "proposal_states"); err != nil {
-		return Sides{}, err
-	}
-	if err := (latencyMeter{e}).touch(ctx); err != nil {
-		return Sides{}, err
-	}
+func fullPublish(ctx context.Context, e *Environment) Sides {
+	e.API(ctx)
+	fillMeter{e}.mergeParts(ctx, "ballots", "proposal_states")
+	latencyMeter{e}.touch(ctx)
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) {
-			if err := (publishMeter{e}).awaitQuiet(); err != nil {
-				return 0, err
-			}
+		Pnyx: func(ctx context.Context) float64 {
+			publishMeter{e}.awaitQuiet()
 			wait(restOfWorker)
 			began := time.Now()
-			err := latencyMeter{e}.republish(ctx)
-			return time.Since(began).Seconds(), err
+			latencyMeter{e}.republish(ctx)
+			return time.Since(began).Seconds()
 		},
-		Baseline: func(ctx context.Context) (float64, error) {
-			if err := (publishMeter{e}).awaitQuiet(); err != nil {
-				return 0, err
-			}
+		Baseline: func(ctx context.Context) float64 {
+			publishMeter{e}.awaitQuiet()
 			return timeStatements(ctx, e.conn, readOnce()...)
 		},
-	}, nil
+	}
 }
 
 // publishMeter measures the worker, and imports.
@@ -91,85 +81,63 @@ type publishMeter struct{ *Environment }
 
 // awaitQuiet waits until the engine has done what follows from the last publication: events,
 // signals and sorted copies.
-func (e publishMeter) awaitQuiet() error {
+func (e publishMeter) awaitQuiet() {
 	var before float64
 	for began := time.Now(); time.Since(began) < maxQuietWait; wait(time.Second) {
-		ticks, err := treeTicks(e.engine.command.Process.Pid)
-		if err != nil {
-			return err
-		}
 		var total float64
-		for _, spent := range ticks {
+		for _, spent := range treeTime(e.engine.command.Process.Pid) {
 			total += spent
 		}
-		if total-before < quietTicks {
-			return nil
+		if total-before < quietTime {
+			return
 		}
 		before = total
 	}
-	return fmt.Errorf("the engine still works %s after a publication", maxQuietWait)
+	mustDo(fmt.Errorf("the engine still works %s after a publication", maxQuietWait))
 }
 
 // timeStatements runs statements one after the other and returns their duration in seconds.
-func timeStatements(ctx context.Context, conn driver.Conn, statements ...string) (float64, error) {
+func timeStatements(ctx context.Context, conn driver.Conn, statements ...string) float64 {
 	began := time.Now()
 	for _, statement := range statements {
-		if err := conn.Exec(ctx, statement); err != nil {
-			return 0, fmt.Errorf("run the baseline statement: %w", err)
-		}
+		mustDo(conn.Exec(ctx, statement))
 	}
-	return time.Since(began).Seconds(), nil
+	return time.Since(began).Seconds()
 }
 
 // firstPublish starts complete instances on the data set, each with an empty Redis.
-func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
-	url, _, err := e.Warehouse(ctx)
-	if err != nil {
-		return Sides{}, err
-	}
+func firstPublish(ctx context.Context, e *Environment) Sides {
+	url, _ := e.Warehouse(ctx)
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) {
+		Pnyx: func(ctx context.Context) float64 {
 			return publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url)
 		},
-		Baseline: func(ctx context.Context) (float64, error) {
-			address, err := freeAddress()
-			if err != nil {
-				return 0, err
-			}
-			server, err := e.launch(redisAt(address))
-			if err != nil {
-				return 0, err
-			}
-			took, err := publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
-			return took, errors.Join(err, server.stop())
+		Baseline: func(ctx context.Context) float64 {
+			address := freeAddress()
+			server := e.launch(redisAt(address))
+			defer func() { mustDo(server.stop()) }()
+			return publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
 		},
-	}, nil
+	}
 }
 
 // serveUntilReady starts an instance with some settings, and returns how long it takes to
 // be ready, in seconds.
-func (e publishMeter) serveUntilReady(ctx context.Context, settings ...string) (float64, error) {
+func (e publishMeter) serveUntilReady(ctx context.Context, settings ...string) float64 {
 	began := time.Now()
-	s, err := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
-	if err != nil {
-		return 0, err
-	}
-	err = s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
-	return time.Since(began).Seconds(), errors.Join(err, s.process.stop())
+	s := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
+	err := s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
+	took := time.Since(began).Seconds()
+	mustDo(errors.Join(err, s.process.stop()))
+	return took
 }
 
 // importBallots imports the Snapshot ballots into a new database each time, in an
 // engine without other data.
-func importBallots(ctx context.Context, e *Environment) (Sides, error) {
+func importBallots(ctx context.Context, e *Environment) Sides {
 	// With a fifth of it, the start of the process and the last batches weigh more than the import.
-	data, err := e.Generate(ctx, Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000})
-	if err != nil {
-		return Sides{}, err
-	}
-	instance, err := publishMeter{e}.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
-	if err != nil {
-		return Sides{}, err
-	}
+	data := e.Generate(ctx, Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000})
+	instance := publishMeter{e}.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
 	files := filepath.Join(data.Files, "snapshot", "votes")
 	began := time.Now().Unix()
 	var round int
@@ -178,60 +146,45 @@ func importBallots(ctx context.Context, e *Environment) (Sides, error) {
 		return fmt.Sprintf("import_%d_%d", began, round)
 	}
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) {
+		Pnyx: func(ctx context.Context) float64 {
 			return publishMeter{e}.importInto(ctx, instance.URL(fresh()), files)
 		},
-		Baseline: func(ctx context.Context) (float64, error) {
+		Baseline: func(ctx context.Context) float64 {
 			return publishMeter{e}.insertInto(ctx, instance.URL(fresh()), files)
 		},
-	}, nil
+	}
 }
 
 // emptyEngine starts an engine without data. It stops with the row.
-func (e publishMeter) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
-	err := e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
-	if err != nil {
-		return engine.Instance{}, err
-	}
-	return engine.Find(dir)
+func (e publishMeter) emptyEngine(ctx context.Context, dir string) engine.Instance {
+	e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
+	return must(engine.Find(dir))
 }
 
 // importInto imports files and returns the rate in ballots per second.
-func (e publishMeter) importInto(ctx context.Context, url, files string) (float64, error) {
-	if err := e.createTables(ctx, url, files); err != nil {
-		return 0, err
-	}
+func (e publishMeter) importInto(ctx context.Context, url, files string) float64 {
+	e.createTables(ctx, url, files)
 	began := time.Now()
 	env := append(e.common(), "CLICKHOUSE_URL="+url)
-	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}); err != nil {
-		return 0, err
-	}
+	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}))
 	return ballotRate(ctx, url, time.Since(began))
 }
 
 // createTables creates the tables of a database, by an import of other records.
-func (e publishMeter) createTables(ctx context.Context, url, files string) error {
-	_, err := e.Run(ctx, Program{
+func (e publishMeter) createTables(ctx context.Context, url, files string) {
+	must(e.Run(ctx, Program{
 		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
 		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
-	})
-	return err
+	}))
 }
 
 // insertInto makes the engine insert the same files into the same table with one statement.
-func (e publishMeter) insertInto(ctx context.Context, url, files string) (float64, error) {
-	if err := e.createTables(ctx, url, files); err != nil {
-		return 0, err
-	}
-	conn, err := connect(url)
-	if err != nil {
-		return 0, err
-	}
+func (e publishMeter) insertInto(ctx context.Context, url, files string) float64 {
+	e.createTables(ctx, url, files)
+	conn := connect(url)
 	defer conn.Close()
 	began := time.Now()
-	if err := conn.Exec(ctx, fmt.Sprintf(insertFiles, filepath.Join(files, "*.gz"))); err != nil {
-		return 0, fmt.Errorf("run the baseline statement: %w", err)
-	}
+	mustDo(conn.Exec(ctx, fmt.Sprintf(insertFiles, filepath.Join(files, "*.gz"))))
 	return ballotRate(ctx, url, time.Since(began))
 }
 
@@ -248,38 +201,23 @@ const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider
 		input_format_json_read_arrays_as_strings = 1, input_format_json_read_objects_as_strings = 1`
 
 // ballotRate divides the number of stored ballots by the time taken.
-func ballotRate(ctx context.Context, url string, took time.Duration) (float64, error) {
-	conn, err := connect(url)
-	if err != nil {
-		return 0, err
-	}
+func ballotRate(ctx context.Context, url string, took time.Duration) float64 {
+	conn := connect(url)
 	defer conn.Close()
 	var held uint64
-	if err := conn.QueryRow(ctx, "SELECT count() FROM ballots FINAL").Scan(&held); err != nil {
-		return 0, fmt.Errorf("count what was imported: %w", err)
-	}
-	return float64(held) / took.Seconds(), nil
+	mustDo(conn.QueryRow(ctx, "SELECT count() FROM ballots FINAL").Scan(&held))
+	return float64(held) / took.Seconds()
 }
 
 // connectTo connects to the engine that runs on a folder.
-func connectTo(dir string) (driver.Conn, error) {
-	instance, err := engine.Find(dir)
-	if err != nil {
-		return nil, err
-	}
+func connectTo(dir string) driver.Conn {
+	instance := must(engine.Find(dir))
 	return connect(instance.URL(warehouse.DefaultDatabase))
 }
 
 // connect opens a connection to a database of an engine.
-func connect(url string) (driver.Conn, error) {
-	options, err := clickhouse.ParseDSN(url)
-	if err != nil {
-		return nil, fmt.Errorf("address of the engine: %w", err)
-	}
+func connect(url string) driver.Conn {
+	options := must(clickhouse.ParseDSN(url))
 	options.ReadTimeout = startTimeout
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the engine: %w", err)
-	}
-	return conn, nil
+	return must(clickhouse.Open(options))
 }

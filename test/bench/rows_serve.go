@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,12 +24,12 @@ func serveRows(importing *importing) []Row {
 		{
 			ID: "start-first", Name: "`pnyx serve` on the data set, from its start to the first right answer",
 			Baseline: "the engine alone on the same data", Unit: "s", Value: AtMost(2), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return starting(ctx, e, "/v2/daos?limit=1") },
+			Prepare: func(ctx context.Context, e *Environment) Sides { return starting(ctx, e, "/v2/daos?limit=1") },
 		},
 		{
 			ID: "start-all", Name: "`pnyx serve` on the data set, from its start until everything is published",
 			Baseline: "the engine alone on the same data", Unit: "s", Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return starting(ctx, e, "") },
+			Prepare: func(ctx context.Context, e *Environment) Sides { return starting(ctx, e, "") },
 		},
 	}
 }
@@ -44,82 +42,65 @@ type served struct {
 }
 
 // temporary creates a folder that is removed with the row.
-func (e *Environment) temporary(name string) (string, error) {
-	dir, err := os.MkdirTemp(e.Dir, name)
+func (e *Environment) temporary(name string) string {
+	dir := must(os.MkdirTemp(e.Dir, name))
 	e.Undo(func() error { return os.RemoveAll(dir) })
-	return dir, err
+	return dir
 }
 
 // serve starts an instance on a folder, and waits until everything is published.
-func (e *Environment) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
-	s, err := e.serveAt(dir, nil, flags...)
-	if err != nil {
-		return nil, err
-	}
+func (e *Environment) serve(ctx context.Context, dir string, flags ...string) *served {
+	s := e.serveAt(dir, nil, flags...)
 	e.Undo(s.process.stop)
-	return s, s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
+	mustDo(s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") }))
+	return s
 }
 
 // serveAt starts an instance on a folder, with further settings.
-func (e *Environment) serveAt(dir string, settings []string, flags ...string) (*served, error) {
-	listen, admin, err := freeAddresses()
-	if err != nil {
-		return nil, err
-	}
+func (e *Environment) serveAt(dir string, settings []string, flags ...string) *served {
+	listen, admin := freeAddresses()
 	s := &served{base: "http://" + listen, admin: "http://" + admin, dir: filepath.Join(dir, "data")}
-	s.process, err = e.launch(Program{
+	s.process = e.launch(Program{
 		Name: "pnyx serve", Args: append([]string{e.Pnyx, "serve"}, flags...),
 		Env: append(append(e.common(), "PNYX_LOG_LEVEL=info", "PNYX_DATA="+s.dir, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin), settings...),
 	})
-	return s, err
+	return s
 }
 
 // ownData generates a data set and imports it into a folder in which instances run.
-func ownData(ctx context.Context, e *Environment, size Size) (*Dataset, error) {
-	data, err := e.Generate(ctx, size)
-	if err != nil {
-		return nil, err
-	}
+func ownData(ctx context.Context, e *Environment, size Size) *Dataset {
+	data := e.Generate(ctx, size)
 	data.Warehouse = filepath.Join(filepath.Dir(data.Files), "start", "data")
-	return data, data.load(ctx, e)
+	data.load(ctx, e)
+	return data
 }
 
 // starting measures the start of an instance on the data set until a path is answered, or until everything
 // is published without a path.
-func starting(ctx context.Context, e *Environment, path string) (Sides, error) {
-	own, err := ownData(ctx, e, sizeOf(e.Quick))
-	if err != nil {
-		return Sides{}, err
-	}
+func starting(ctx context.Context, e *Environment, path string) Sides {
+	own := ownData(ctx, e, sizeOf(e.Quick))
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) {
+		Pnyx: func(ctx context.Context) float64 {
 			began := time.Now()
-			s, err := e.serveAt(filepath.Dir(own.Warehouse), nil)
-			if err != nil {
-				return 0, err
-			}
-			err = s.process.until(ctx, func() error {
+			s := e.serveAt(filepath.Dir(own.Warehouse), nil)
+			err := s.process.until(ctx, func() error {
 				if path == "" {
 					return answersOK(s.admin + "/readyz")
 				}
-				status, body, err := get(ctx, s.base+path, e.internal())
-				if err == nil && status != http.StatusOK {
-					err = fmt.Errorf("%d %s", status, body)
-				}
+				_, err := sizeOfAnswer(ctx, s.base+path, e.internal())
 				return err
 			})
 			took := time.Since(began).Seconds()
-			return took, errors.Join(err, s.process.stop())
+			mustDo(errors.Join(err, s.process.stop()))
+			return took
 		},
-		Baseline: func(ctx context.Context) (float64, error) {
+		Baseline: func(ctx context.Context) float64 {
 			began := time.Now()
-			process, err := e.launch(e.engineAt(own.Warehouse))
-			if err != nil {
-				return 0, err
-			}
-			err = process.until(ctx, func() error { _, err := engine.Find(own.Warehouse); return err })
+			process := e.launch(e.engineAt(own.Warehouse))
+			err := process.until(ctx, func() error { _, err := engine.Find(own.Warehouse); return err })
 			took := time.Since(began).Seconds()
-			return took, errors.Join(err, process.stop())
+			mustDo(errors.Join(err, process.stop()))
+			return took
 		},
-	}, nil
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,15 +39,12 @@ func webhookRows() []Row {
 		Name: fmt.Sprintf("%d webhook endpoints, of which %d hang and %d fail: 99th percentile from the end of an import to the other receivers",
 			webhook.MaxEndpoints, sickEndpoints, sickEndpoints),
 		Baseline: "the same receivers while none hangs or fails",
-		Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-			h, err := e.webhooks(ctx)
-			if err != nil {
-				return Sides{}, err
-			}
+		Prepare: func(ctx context.Context, e *Environment) Sides {
+			h := e.webhooks(ctx)
 			return Sides{
-				Pnyx:     func(ctx context.Context) (float64, error) { return h.deliver(ctx, "some hang or fail", true) },
-				Baseline: func(ctx context.Context) (float64, error) { return h.deliver(ctx, "all are well", false) },
-			}, nil
+				Pnyx:     func(ctx context.Context) float64 { return h.deliver(ctx, "some hang or fail", true) },
+				Baseline: func(ctx context.Context) float64 { return h.deliver(ctx, "all are well", false) },
+			}
 		},
 	}}
 }
@@ -70,44 +66,30 @@ type webhooks struct {
 }
 
 // webhooks starts an engine, a Redis and a worker of their own, with all endpoints.
-func (e *Environment) webhooks(ctx context.Context) (*webhooks, error) {
+func (e *Environment) webhooks(ctx context.Context) *webhooks {
 	h := &webhooks{environment: e, dir: filepath.Join(e.Dir, "webhooks"), well: make(chan struct{})}
-	if err := errors.Join(os.RemoveAll(h.dir), os.MkdirAll(h.dir, 0o750)); err != nil {
-		return nil, err
-	}
-	instance, err := publishMeter{e}.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
-	if err != nil {
-		return nil, err
-	}
+	mustDo(errors.Join(os.RemoveAll(h.dir), os.MkdirAll(h.dir, 0o750)))
+	instance := publishMeter{e}.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
 	h.url = instance.URL(warehouse.DefaultDatabase)
-	receiver, err := h.listen(ctx)
-	if err != nil {
-		return nil, err
-	}
+	receiver := h.listen(ctx)
 	for _, line := range []string{
 		`{"record":"dao","version":1,"daoId":"bench","name":"Bench","sources":[{"provider":"snapshot","id":"bench.eth"}]}`,
 		`{"id":"bench.eth","name":"Bench","network":"1","symbol":"B"}`,
 	} {
-		if err := h.importLines(ctx, line); err != nil {
-			return nil, err
-		}
+		h.importLines(ctx, line)
 	}
-	if err := h.addEndpoints(ctx, receiver); err != nil {
-		return nil, err
-	}
-	return h, h.startWorker(ctx)
+	h.addEndpoints(ctx, receiver)
+	h.startWorker(ctx)
+	return h
 }
 
 // listen starts the receiver, and returns its address.
-func (h *webhooks) listen(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("start the receiver: %w", err)
-	}
+func (h *webhooks) listen(ctx context.Context) string {
+	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	server := &http.Server{Handler: h, ReadHeaderTimeout: startTimeout}
 	go func() { _ = server.Serve(listener) }() // until Close
 	h.environment.Undo(server.Close)
-	return "http://" + listener.Addr().String(), nil
+	return "http://" + listener.Addr().String()
 }
 
 // ServeHTTP implements http.Handler: the path is the number of the endpoint.
@@ -141,65 +123,41 @@ func (h *webhooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // addEndpoints adds as many endpoints as there may be. Each gets one message a proposal.
-func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
-	w, err := warehouse.Open(ctx, warehouse.Options{URL: h.url})
-	if err != nil {
-		return err
-	}
+func (h *webhooks) addEndpoints(ctx context.Context, receiver string) {
+	w := must(warehouse.Open(ctx, warehouse.Options{URL: h.url}))
 	defer w.Close()
 	now := time.Now()
-	if err := accounts.NewAccounts(w).PutToken(ctx, accounts.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}); err != nil {
-		return err
-	}
+	mustDo(accounts.NewAccounts(w).PutToken(ctx, accounts.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}))
 	for number := range webhook.MaxEndpoints {
-		at, err := url.JoinPath(receiver, strconv.Itoa(number))
-		if err != nil {
-			return err
-		}
-		if err := accounts.NewAccounts(w).PutWebhook(ctx, accounts.Webhook{
-			ID: webhook.NewID(), TokenID: "bench", URL: at, Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
+		mustDo(accounts.NewAccounts(w).PutWebhook(ctx, accounts.Webhook{
+			ID: webhook.NewID(), TokenID: "bench", URL: fmt.Sprintf("%s/%d", receiver, number), Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
 			CreatedAt: now, EnabledAt: now,
-		}, false); err != nil {
-			return err
-		}
+		}, false))
 	}
-	return nil
 }
 
 // startWorker starts a worker, and waits until it knows all endpoints.
-func (h *webhooks) startWorker(ctx context.Context) error {
+func (h *webhooks) startWorker(ctx context.Context) {
 	e := h.environment
-	address, admin, err := freeAddresses()
-	if err != nil {
-		return err
-	}
-	redis, err := e.launch(redisAt(address))
-	if err != nil {
-		return err
-	}
+	address, admin := freeAddresses()
+	redis := e.launch(redisAt(address))
 	e.Undo(redis.stop)
-	h.worker, err = e.launch(Program{Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness, Env: append(e.common(),
+	h.worker = e.launch(Program{Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness, Env: append(e.common(),
 		"CLICKHOUSE_URL="+h.url, "REDIS_URL=redis://"+address, "PNYX_ADMIN_LISTEN="+admin, "PNYX_WEBHOOK_RECEIVERS=private")})
-	if err != nil {
-		return err
-	}
 	e.Undo(h.worker.stop)
 	known := fmt.Sprintf("pnyx_webhook_endpoints{state=\"on\"} %d\n", webhook.MaxEndpoints)
-	return h.worker.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", known) })
+	mustDo(h.worker.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", known) }))
 }
 
 // importLines imports lines of a source file.
-func (h *webhooks) importLines(ctx context.Context, lines ...string) error {
-	_, err := arrivalMeter{h.environment}.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
-	return err
+func (h *webhooks) importLines(ctx context.Context, lines ...string) {
+	arrivalMeter{h.environment}.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 }
 
 // deliver imports proposals, waits until all healthy receivers have their events, and returns
 // the 99th percentile of how long that took, in milliseconds.
-func (h *webhooks) deliver(ctx context.Context, name string, sick bool) (float64, error) {
-	if err := h.worker.resetPeakMemory(); err != nil {
-		return 0, err
-	}
+func (h *webhooks) deliver(ctx context.Context, name string, sick bool) float64 {
+	h.worker.resetPeakMemory()
 	h.mu.Lock()
 	h.received = map[string][]time.Time{}
 	h.mu.Unlock()
@@ -214,12 +172,10 @@ func (h *webhooks) deliver(ctx context.Context, name string, sick bool) (float64
 		lines = append(lines, fmt.Sprintf(`{"id":"0x%d","space":{"id":"bench.eth"},"author":"0xA","type":"single-choice","title":%q,"choices":["A","B"],`+
 			`"created":%d,"start":%d,"end":%d,"state":"active"}`, h.proposed, title, now-60, now-30, now+86_400))
 	}
-	if err := h.importLines(ctx, lines...); err != nil {
-		return 0, err
-	}
+	h.importLines(ctx, lines...)
 	imported := time.Now()
 	const healthy = webhook.MaxEndpoints - 2*sickEndpoints
-	err := h.worker.until(ctx, func() error {
+	mustDo(h.worker.until(ctx, func() error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, title := range titles {
@@ -228,14 +184,8 @@ func (h *webhooks) deliver(ctx context.Context, name string, sick bool) (float64
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	memory, err := h.worker.peakMemory()
-	if err != nil {
-		return 0, err
-	}
+	}))
+	memory := h.worker.peakMemory()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var delays []float64
@@ -255,7 +205,7 @@ func (h *webhooks) deliver(ctx context.Context, name string, sick bool) (float64
 	median, high := delays[len(delays)/2], delays[len(delays)*99/100]
 	fmt.Fprintf(h.environment.Log, "  %s: %d messages, %.0f a second, median %.0f ms, 99th percentile %.0f ms, worker %.0f MB\n",
 		name, len(delays), float64(len(delays))/last.Sub(first).Seconds(), median, high, memory/1e6)
-	return high, nil
+	return high
 }
 
 // heal ends the hanging of endpoints.

@@ -55,23 +55,16 @@ type PageTimes struct {
 
 // scaleCommand takes the same measurements at growing sizes of the warehouse and
 // writes the curves.
-func scaleCommand(args []string) error {
+func scaleCommand(args []string) {
 	flags := flag.NewFlagSet("scale", flag.ExitOnError)
 	root := flags.String("root", ".", "folder of the repository")
 	dir := flags.String("data", "data/scale", "folder that keeps the warehouses between runs")
 	docs := flags.String("docs", "test/results", "folder to write the documents to")
 	sizes := flags.String("sizes", "1,5,20", "sizes to measure, in millions of ballots, growing")
 	within := flags.Duration("within", 6*time.Hour, "longest duration; the sizes that were measured by then are written")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	pnyx, err := filepath.Abs(filepath.Join(*root, "bin", "pnyx"))
-	if err != nil {
-		return err
-	}
-	if *dir, err = filepath.Abs(*dir); err != nil {
-		return err
-	}
+	mustDo(flags.Parse(args))
+	pnyx := must(filepath.Abs(filepath.Join(*root, "bin", "pnyx")))
+	*dir = must(filepath.Abs(*dir))
 	// As in benchCommand.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -83,122 +76,79 @@ func scaleCommand(args []string) error {
 	for size := range strings.SplitSeq(*sizes, ",") {
 		millions, err := strconv.Atoi(size)
 		if err != nil || millions < 1 {
-			return fmt.Errorf("-sizes: %q is not a number of millions", size)
+			mustDo(fmt.Errorf("-sizes: %q is not a number of millions", size))
 		}
-		point, data, err := measureAt(ctx, pnyx, *dir, before, millions)
-		if err != nil {
-			return fmt.Errorf("%d million ballots: %w", millions, err)
-		}
-		report.Points, before = append(report.Points, point), data
-		if err := report.write(*docs); err != nil {
-			return err
-		}
+		var point Point
+		point, before = measureAt(ctx, pnyx, *dir, before, millions)
+		report.Points = append(report.Points, point)
+		mustDo(report.write(*docs))
 	}
 	report.Markdown(os.Stdout)
-	return nil
 }
 
 // bytesPerBallot is the disk space that a warehouse of copies takes at most for each ballot, sorted
 // copies included.
 const bytesPerBallot = 600
 
-// checkSpace returns an error unless a folder has the space for a warehouse of some million
+// checkSpace ends the run unless a folder has the space for a warehouse of some million
 // ballots.
-func checkSpace(dir string, millions int) error {
+func checkSpace(dir string, millions int) {
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
-		return fmt.Errorf("find the free space of %s: %w", dir, err)
-	}
+	mustDo(syscall.Statfs(dir, &disk))
 	free, needed := int(disk.Bavail)*int(disk.Bsize), millions*1_000_000*bytesPerBallot //nolint:gosec // no disk is that large
 	if free < needed {
-		return fmt.Errorf("%s has %d GB free, %d GB are needed", dir, free/1e9, needed/1e9)
+		mustDo(fmt.Errorf("%s has %d GB free, %d GB are needed", dir, free/1e9, needed/1e9))
 	}
-	return nil
 }
 
 // measureAt copies the previous warehouse, grows the copy to a size and measures it.
-func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions int) (p Point, data *Dataset, err error) {
-	e, err := newEnvironment(ctx, pnyx, dir, false, os.Stderr)
-	if err != nil {
-		return p, nil, err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	if data, err = (scaleMeter{e}).grown(ctx, before, millions); err != nil {
-		return p, nil, err
-	}
+func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions int) (p Point, data *Dataset) {
+	e := newEnvironment(ctx, pnyx, dir, false, os.Stderr)
+	fmt.Fprintf(e.Log, "%d million ballots\n", millions)
+	defer func() { mustDo(e.Close()) }()
+	data = scaleMeter{e}.grown(ctx, before, millions)
 	e.data = data
-	for _, step := range []func(context.Context, *Point) error{
+	for _, step := range []func(context.Context, *Point){
 		scaleMeter{e}.measurePublish, scaleMeter{e}.measureSizes, scaleMeter{e}.measureArrivals, scaleMeter{e}.measurePages, scaleMeter{e}.measureImport, scaleMeter{e}.measureMemory,
 	} {
-		if err := step(ctx, &p); err != nil {
-			return p, data, err
-		}
+		step(ctx, &p)
 	}
 	fmt.Fprintf(e.Log, "%+v\n", p)
-	return p, data, nil
+	return p, data
 }
 
 // scaleMeter measures a warehouse as it grows.
 type scaleMeter struct{ *Environment }
 
 // measurePublish times the first publication into an empty Redis.
-func (e scaleMeter) measurePublish(ctx context.Context, p *Point) error {
-	_, _, errWarehouse := e.Warehouse(ctx)
-	_, errRedis := e.Redis(ctx)
-	if err := errors.Join(errWarehouse, errRedis); err != nil {
-		return err
-	}
+func (e scaleMeter) measurePublish(ctx context.Context, p *Point) {
+	e.Warehouse(ctx)
+	e.Redis(ctx)
 	fmt.Fprintln(e.Log, "publishing everything")
 	began := time.Now()
-	if err := e.Published(ctx); err != nil {
-		return err
-	}
-	store, err := cache.Open(e.url, stopTimeout)
-	if err != nil {
-		return err
-	}
+	e.Published(ctx)
+	store := must(cache.Open(e.url, stopTimeout))
 	defer store.Close()
-	if err := e.worker.until(ctx, func() error { _, err := store.PublicationState(ctx); return err }); err != nil {
-		return err
-	}
+	mustDo(e.worker.until(ctx, func() error { _, err := store.PublicationState(ctx); return err }))
 	p.Publish = time.Since(began).Seconds()
-	p.Statements, err = timeStatements(ctx, e.conn, readOnce()...)
-	return err
+	p.Statements = timeStatements(ctx, e.conn, readOnce()...)
 }
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
-func (e scaleMeter) measureSizes(ctx context.Context, p *Point) error {
-	disk, err := nodeMeter(e).diskBytes(ctx)
-	p.DiskBytes = float64(disk)
-	return errors.Join(err, e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
+func (e scaleMeter) measureSizes(ctx context.Context, p *Point) {
+	p.DiskBytes = float64(nodeMeter(e).diskBytes(ctx))
+	mustDo(e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest))
 }
 
-func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) error {
-	small, errSmall := e.smallProposal(ctx)
-	largest, errLargest := e.largestProposal(ctx)
-	if err := errors.Join(errSmall, errLargest); err != nil {
-		return err
-	}
-	smalls, err := arrivals(ctx, small, arrivalRounds, arrivalMeter(e).arrival)
-	if err != nil {
-		return err
-	}
-	p.Small = spreadOf(smalls).Median
+func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) {
+	largest := e.largestProposal(ctx)
+	p.Small = arrivals(ctx, e.smallProposal(ctx), arrivalRounds, arrivalMeter(e).arrival).Median
 	// The worker that has published everything ends.
-	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
-		return err
-	}
-	if p.First, err = arrivalMeter(e).firstArrival(ctx, largest); err != nil {
-		return err
-	}
-	ranged, err := arrivals(ctx, largest, rangedRounds, arrivalMeter(e).rangedArrival)
-	if err != nil {
-		return err
-	}
-	spread := spreadOf(ranged)
-	p.Big, p.Slowest = spread.Median, spread.Max
-	return nil
+	p.WorkerMemory = e.worker.peakMemory()
+	p.First = arrivalMeter(e).firstArrival(ctx, largest)
+	ranged := arrivals(ctx, largest, rangedRounds, arrivalMeter(e).rangedArrival)
+	p.Big, p.Slowest = ranged.Median, ranged.Max
 }
 
 // arrivalRounds is the number of ballots whose arrival is timed, and rangedRounds of those
@@ -209,17 +159,12 @@ const (
 )
 
 // arrivals times the arrival of ballots on a proposal, one after the other.
-func arrivals(
-	ctx context.Context, proposal Proposal, rounds int, arrival func(context.Context, Proposal) (float64, error),
-) (times []float64, err error) {
-	for range rounds {
-		took, err := arrival(ctx, proposal)
-		if err != nil {
-			return nil, err
-		}
-		times = append(times, took)
+func arrivals(ctx context.Context, proposal Proposal, rounds int, arrival func(context.Context, Proposal) float64) Spread {
+	times := make([]float64, rounds)
+	for n := range times {
+		times[n] = arrival(ctx, proposal)
 	}
-	return times, nil
+	return spreadOf(times)
 }
 
 // importedBallots is the number of ballots imported at each size.
@@ -227,11 +172,8 @@ const importedBallots = 50_000
 
 // measureImport imports ballots of new voters on the largest proposal, where each new
 // ballot is compared with the most existing ones.
-func (e scaleMeter) measureImport(ctx context.Context, p *Point) error {
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return err
-	}
+func (e scaleMeter) measureImport(ctx context.Context, p *Point) {
+	largest := e.largestProposal(ctx)
 	var lines strings.Builder
 	now := time.Now()
 	for i := range importedBallots {
@@ -239,61 +181,41 @@ func (e scaleMeter) measureImport(ctx context.Context, p *Point) error {
 		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
 			id, largest.ExternalID, largest.Source, id, now.Unix())
 	}
-	began, err := arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), 0)
+	began := arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()
-	return err
 }
 
 // measureMemory reads peak memory, so it runs after all other measurements.
-func (e scaleMeter) measureMemory(ctx context.Context, p *Point) error {
-	peak, err := e.worker.peakMemory()
-	if err != nil {
-		return err
-	}
-	p.WorkerMemory = max(p.WorkerMemory, peak)
-	p.RedisBytes, err = nodeMeter(e).redisMemory(ctx)
-	return err
+func (e scaleMeter) measureMemory(ctx context.Context, p *Point) {
+	p.WorkerMemory = max(p.WorkerMemory, e.worker.peakMemory())
+	p.RedisBytes = nodeMeter(e).redisMemory(ctx)
 }
 
 // walkPages is the number of pages that a walk reads.
 const walkPages = 20
 
-func (e scaleMeter) measurePages(ctx context.Context, p *Point) error {
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return err
-	}
+func (e scaleMeter) measurePages(ctx context.Context, p *Point) {
+	largest := e.largestProposal(ctx)
 	var dao string
-	if err := e.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
-		Scan(&dao); err != nil {
-		return err
-	}
+	mustDo(e.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
+		Scan(&dao))
 	for _, list := range []struct{ name, path string }{
 		{"ballots of the largest proposal, by power", "/v2/proposals/" + largest.Key + "/votes?limit=500"},
 		{"ballots of the largest proposal, by time", "/v2/proposals/" + largest.Key + "/votes?order=time&limit=500"},
 		{"list of proposals, filtered", "/v2/proposals?outcome=failed,unknown&sort=createdDesc&limit=100"},
 		{"ranking of the largest DAO", "/v2/daos/" + dao + "/voters?limit=100"},
 	} {
-		times, err := e.walkList(ctx, list.path)
-		if err != nil {
-			return err
-		}
+		times := e.walkList(ctx, list.path)
 		spread := spreadOf(times)
 		p.Pages = append(p.Pages, PageTimes{list.name, spread.Median, spread.Max, times[len(times)-1]})
 	}
-	return nil
 }
 
 // walkList reads pages one after the other and returns the milliseconds of each.
-func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64, err error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64) {
+	base, _ := e.API(ctx)
 	// The sorted copies that large pages are read from are built after the publication.
-	if err := e.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, e.internal()); return err }); err != nil {
-		return nil, err
-	}
+	mustDo(e.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, e.internal()); return err }))
 	cursor := ""
 	for range walkPages {
 		began := time.Now()
@@ -303,7 +225,7 @@ func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64,
 			Meta struct{ Page struct{ NextCursor *string } }
 		}
 		if err := errors.Join(err, json.Unmarshal(body, &answer)); err != nil || status != http.StatusOK {
-			return nil, errors.Join(fmt.Errorf("%s answers %d: %.300s", path, status, body), err)
+			mustDo(errors.Join(fmt.Errorf("%s answers %d: %.300s", path, status, body), err))
 		}
 		times = append(times, took)
 		if answer.Meta.Page.NextCursor == nil {
@@ -311,5 +233,5 @@ func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64,
 		}
 		cursor = "&cursor=" + *answer.Meta.Page.NextCursor
 	}
-	return slices.Clip(times), nil
+	return slices.Clip(times)
 }

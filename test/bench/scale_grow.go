@@ -20,69 +20,44 @@ func baseSize() Size {
 }
 
 // grown returns a warehouse with a number of million ballots, made from the previous one.
-func (e scaleMeter) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
+func (e scaleMeter) grown(ctx context.Context, before *Dataset, millions int) *Dataset {
 	dir := filepath.Join(e.Dir, fmt.Sprintf("%dM", millions))
 	size := baseSize()
 	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
 	data := &Dataset{Warehouse: dir, Size: size}
-	return data, once(dir, size, func() error {
-		if err := checkSpace(e.Dir, millions); err != nil {
-			return err
-		}
+	once(dir, size, func() {
+		checkSpace(e.Dir, millions)
 		if before == nil {
-			base, err := e.Generate(ctx, baseSize())
-			if err != nil {
-				return err
-			}
-			if err := base.load(ctx, e.Environment); err != nil {
-				return err
-			}
-			before = base
+			before = e.Generate(ctx, baseSize())
+			before.load(ctx, e.Environment)
 		}
-		if err := os.CopyFS(dir, os.DirFS(before.Warehouse)); err != nil {
-			return fmt.Errorf("copy the warehouse: %w", err)
-		}
-		return e.grow(ctx, dir, before.Size.Ballots/baseSize().Ballots, millions)
+		mustDo(os.CopyFS(dir, os.DirFS(before.Warehouse)))
+		e.grow(ctx, dir, before.Size.Ballots/baseSize().Ballots, millions)
 	})
+	return data
 }
 
-func (e scaleMeter) grow(ctx context.Context, dir string, from, to int) error {
-	process, err := e.launch(e.engineAt(dir))
-	if err != nil {
-		return err
-	}
+func (e scaleMeter) grow(ctx context.Context, dir string, from, to int) {
+	process := e.launch(e.engineAt(dir))
 	defer process.stop() //nolint:errcheck // its data is already written
-	if err := process.until(ctx, func() error { _, err := engine.Find(dir); return err }); err != nil {
-		return err
-	}
-	conn, err := connectTo(dir)
-	if err != nil {
-		return err
-	}
+	mustDo(process.until(ctx, func() error { _, err := engine.Find(dir); return err }))
+	conn := connectTo(dir)
 	defer conn.Close()
 	for copied := from; copied < to; copied++ {
 		fmt.Fprintf(e.Log, "copying the %d. million\n", copied+1)
-		if err := copyMillion(ctx, conn, copied); err != nil {
-			return err
-		}
+		copyMillion(ctx, conn, copied)
 	}
-	return nil
 }
 
 // copyMillion adds a copy of all imported data. The first copy of the largest proposal
 // gets four more ballots for each ballot, which makes it the one of 900,000.
-func copyMillion(ctx context.Context, conn driver.Conn, number int) error {
+func copyMillion(ctx context.Context, conn driver.Conn, number int) {
 	for _, statement := range copies {
-		if err := conn.Exec(ctx, strings.ReplaceAll(statement, "-xN", fmt.Sprintf("-x%d", number))); err != nil {
-			return fmt.Errorf("copy %.40s…: %w", statement, err)
-		}
+		mustDo(conn.Exec(ctx, strings.ReplaceAll(statement, "-xN", fmt.Sprintf("-x%d", number))))
 	}
 	for extra := 1; number == 1 && extra <= 4; extra++ {
-		if err := conn.Exec(ctx, fmt.Sprintf(enlarge, extra)); err != nil {
-			return fmt.Errorf("enlarge the largest proposal: %w", err)
-		}
+		mustDo(conn.Exec(ctx, fmt.Sprintf(enlarge, extra)))
 	}
-	return nil
 }
 
 // copies are the statements that make one copy. Names of copies end in -x and a number.

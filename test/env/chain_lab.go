@@ -3,13 +3,11 @@ package env
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
@@ -100,10 +98,7 @@ func StartChainLab(tb testing.TB) *ChainLab {
 // The folder is removed once the chain ends.
 func ChainHome(tb testing.TB) string {
 	tb.Helper()
-	home, err := os.MkdirTemp("", "pnyx-test-chain-") //nolint:usetesting // removed once the chain no longer writes
-	if err != nil {
-		tb.Fatal(err)
-	}
+	home := Must(os.MkdirTemp("", "pnyx-test-chain-"))(tb) //nolint:usetesting // removed once the chain no longer writes
 	tb.Cleanup(func() { Until(tb, func() error { return os.RemoveAll(home) }) })
 	return home
 }
@@ -116,11 +111,8 @@ func NPMInstalled(tb testing.TB, name, source string) string {
 	dir := Must(cacheFolder(name))(tb)
 	lock := flock.New(dir + ".lock")
 	MustDo(tb, lock.Lock())
-	defer lock.Unlock()                                               //nolint:errcheck // the end of the process unlocks as well
-	recipe, err := os.ReadFile(filepath.Join(source, "package.json")) //nolint:gosec // of the test
-	if err != nil {
-		tb.Fatal(err)
-	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks as well
+	recipe := ReadFile(tb, filepath.Join(source, "package.json"))
 	complete := filepath.Join(dir, "complete")
 	if installed, err := os.ReadFile(complete); err != nil || !bytes.Equal(installed, recipe) { //nolint:gosec // as above
 		MustDo(tb, os.RemoveAll(dir))
@@ -137,9 +129,7 @@ func NPMInstalled(tb testing.TB, name, source string) string {
 	if out, err := install.CombinedOutput(); err != nil {
 		tb.Skipf("%s cannot be installed: %v\n%s", name, err, out)
 	}
-	if err := os.WriteFile(complete, recipe, 0o600); err != nil { //nolint:gosec // of the test
-		tb.Fatal(err)
-	}
+	WriteFile(tb, complete, string(recipe))
 	return dir
 }
 
@@ -148,11 +138,9 @@ func (l *ChainLab) copyCompiled(from, to string) {
 	l.tb.Helper()
 	files := Must(filepath.Glob(filepath.Join(from, "artifacts-*.json")))(l.tb)
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // of the test
 		part := filepath.Join(to, fmt.Sprintf("%s.%d", filepath.Base(file), os.Getpid()))
-		if err := errors.Join(err, os.WriteFile(part, text, 0o600), os.Rename(part, filepath.Join(to, filepath.Base(file)))); err != nil { //nolint:gosec // both folders are of the test
-			l.tb.Fatal(err)
-		}
+		WriteFile(l.tb, part, string(ReadFile(l.tb, file)))
+		MustDo(l.tb, os.Rename(part, filepath.Join(to, filepath.Base(file))))
 	}
 }
 
@@ -173,30 +161,26 @@ func (l *ChainLab) Script(name string, args ...string) []byte {
 // Mine adds empty blocks.
 func (l *ChainLab) Mine(blocks int) {
 	l.tb.Helper()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"anvil_mine","params":["0x%x"]}`, blocks)
-	answer, err := http.Post(l.URL, "application/json", strings.NewReader(body)) //nolint:noctx // a test
-	if err != nil {
-		l.tb.Fatal(err)
-	}
-	answer.Body.Close()
+	l.post(l.URL, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "anvil_mine", "params": []string{fmt.Sprintf("0x%x", blocks)}})
 }
 
 // Control changes how the RPC in front of the node fails.
 func (l *ChainLab) Control(knobs map[string]any) {
 	l.tb.Helper()
-	text := Must(json.Marshal(knobs))(l.tb)
-	answer, err := http.Post(l.ProxyURL+"/control", "application/json", bytes.NewReader(text)) //nolint:noctx // a test
-	if err != nil {
-		l.tb.Fatal(err)
-	}
+	l.post(l.ProxyURL+"/control", knobs)
+}
+
+func (l *ChainLab) post(url string, body map[string]any) {
+	l.tb.Helper()
+	text := Must(json.Marshal(body))(l.tb)
+	answer := Must(http.Post(url, "application/json", bytes.NewReader(text)))(l.tb) //nolint:noctx,bodyclose,gosec // to the lab; closed below
 	answer.Body.Close()
 }
 
 // Expected returns what a follower must find.
 func (l *ChainLab) Expected() []LabGovernor {
 	l.tb.Helper()
-	text, err := os.ReadFile(filepath.Join(l.run, "expected.json"))
 	var expected struct{ Governors []LabGovernor }
-	MustDo(l.tb, errors.Join(err, json.Unmarshal(text, &expected)))
+	Decode(l.tb, ReadFile(l.tb, filepath.Join(l.run, "expected.json")), &expected)
 	return expected.Governors
 }

@@ -35,7 +35,5 @@ func untilRunning(tb testing.TB, do func() error) {
 		}
 		return nil
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	MustDo(tb, err)
 }

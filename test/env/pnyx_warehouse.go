@@ -22,7 +22,7 @@ func WriteLines(tb testing.TB, path string, lines ...string) {
 // WriteFile writes a file in a folder that there is.
 func WriteFile(tb testing.TB, path, text string) {
 	tb.Helper()
-	MustDo(tb, os.WriteFile(path, []byte(text), 0o600))
+	MustDo(tb, os.WriteFile(path, []byte(text), 0o600)) //nolint:gosec // a test names it
 }
 
 // ReadFile reads a file that there must be.

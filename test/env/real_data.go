@@ -19,12 +19,6 @@ func RealData(tb testing.TB) string {
 		MustDo(tb, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(from, name))))
 	}
 	const daos = "daos.ndjson"
-	text, err := os.ReadFile(filepath.Join(from, daos)) //nolint:gosec // a folder of the caller's
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, daos), text, 0o600) //nolint:gosec // in a folder of the test
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	WriteFile(tb, filepath.Join(dir, daos), string(ReadFile(tb, filepath.Join(from, daos))))
 	return dir
 }

@@ -39,9 +39,7 @@ func FlushRedis(tb testing.TB, client redis.UniversalClient) {
 	} else {
 		err = client.FlushAll(tb.Context()).Err()
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	MustDo(tb, err)
 }
 
 // QuietRedis keeps the Redis client from printing every connection that breaks, which

@@ -41,10 +41,8 @@ func RedisCluster(tb testing.TB) *RedisClusterServers {
 func ReplicatedRedisCluster(tb testing.TB) *RedisClusterServers {
 	tb.Helper()
 	c := startCluster(tb, 2*clusterPrimaries)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), soon)
-	defer cancel()
 	for i, replica := range c.nodes[clusterPrimaries:] {
-		replica.command(ctx, "cluster", "replicate", c.nodes[i].id(ctx))
+		MustDo(tb, replica.ask("cluster", "replicate", c.nodes[i].id()).Err())
 	}
 	for _, replica := range c.nodes[clusterPrimaries:] {
 		Until(tb, func() error { return replica.role("slave") })
@@ -55,17 +53,15 @@ func ReplicatedRedisCluster(tb testing.TB) *RedisClusterServers {
 func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
 	tb.Helper()
 	path := redisServerPath(tb)
-	c := &RedisClusterServers{tb: tb, URL: "redis+cluster://"}
-	for i := range nodes {
+	c := &RedisClusterServers{tb: tb}
+	var addresses []string
+	for range nodes {
 		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", Free(tb),
 			"--cluster-node-timeout", clusterTimeout, "--repl-diskless-sync-delay", "0")
 		node.start()
-		c.nodes = append(c.nodes, node)
-		if i > 0 {
-			c.URL += ","
-		}
-		c.URL += node.Addr
+		c.nodes, addresses = append(c.nodes, node), append(addresses, node.Addr)
 	}
+	c.URL = "redis+cluster://" + strings.Join(addresses, ",")
 	c.join()
 	c.setTimeout(clusterTimeoutBetween)
 	return c
@@ -75,7 +71,7 @@ func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
 func (c *RedisClusterServers) setTimeout(milliseconds string) {
 	c.tb.Helper()
 	for _, node := range c.nodes {
-		node.command(context.WithoutCancel(c.tb.Context()), "config", "set", "cluster-node-timeout", milliseconds)
+		MustDo(c.tb, node.ask("config", "set", "cluster-node-timeout", milliseconds).Err())
 	}
 }
 
@@ -96,11 +92,9 @@ func (c *RedisClusterServers) KillPrimary() *RedisServer {
 	c.setTimeout(clusterTimeout)
 	killed.Kill()
 	Until(c.tb, func() error { return replica.role("master") })
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
-	defer cancel()
 	for _, node := range c.nodes {
 		if node != killed {
-			Until(c.tb, func() error { return node.says(ctx, "cluster_state:ok") })
+			Until(c.tb, func() error { return node.says("cluster_state:ok") })
 		}
 	}
 	return killed
@@ -131,8 +125,8 @@ func (c *RedisClusterServers) MoveSlots(slots int) {
 	defer cancel()
 	from, to := c.nodes[1], c.nodes[2]
 	for range 2 {
-		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.Addr, "--cluster-from", from.id(ctx), //nolint:gosec // our own words
-			"--cluster-to", to.id(ctx), "--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
+		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.Addr, "--cluster-from", from.id(), //nolint:gosec // our own words
+			"--cluster-to", to.id(), "--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
 		if said, err := move.CombinedOutput(); err != nil {
 			c.tb.Fatalf("move slots: %v: %s", err, said)
 		}
@@ -165,11 +159,9 @@ func (c *RedisClusterServers) agree() {
 
 // slots is what a node knows of who has which slots.
 func (s *RedisServer) slots() (string, error) {
-	client := s.client()
-	defer client.Close()
-	nodes, err := client.ClusterNodes(context.WithoutCancel(s.tb.Context())).Result()
+	nodes, err := s.ask("cluster", "nodes").Text()
 	if err != nil {
-		return "", fmt.Errorf("ask %s for slots: %w", s.Addr, err)
+		return "", err
 	}
 	var said []string
 	for line := range strings.Lines(nodes) {
@@ -186,47 +178,29 @@ func (s *RedisServer) slots() (string, error) {
 // each of them knows where every slot is.
 func (c *RedisClusterServers) join() {
 	c.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
-	defer cancel()
 	for i, node := range c.nodes {
-		node.command(ctx, "cluster", "set-config-epoch", i+1)
+		MustDo(c.tb, node.ask("cluster", "set-config-epoch", i+1).Err())
 		if i < clusterPrimaries {
 			first, next := clusterSlots*i/clusterPrimaries, clusterSlots*(i+1)/clusterPrimaries
-			node.command(ctx, "cluster", "addslotsrange", first, next-1)
+			MustDo(c.tb, node.ask("cluster", "addslotsrange", first, next-1).Err())
 		}
 	}
 	for _, node := range c.nodes[1:] {
 		host, port, _ := strings.Cut(node.Addr, ":")
-		c.nodes[0].command(ctx, "cluster", "meet", host, port, node.busPort())
+		MustDo(c.tb, c.nodes[0].ask("cluster", "meet", host, port, node.busPort()).Err())
 	}
 	for _, node := range c.nodes {
 		Until(c.tb, func() error {
-			return node.says(ctx, "cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots),
+			return node.says("cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots),
 				fmt.Sprintf("cluster_known_nodes:%d", len(c.nodes)))
 		})
 	}
 }
 
 // id is the name by which nodes of a cluster know each other.
-func (s *RedisServer) id(ctx context.Context) string {
+func (s *RedisServer) id() string {
 	s.tb.Helper()
-	client := s.client()
-	defer client.Close()
-	id, err := client.Do(ctx, "cluster", "myid").Text()
-	if err != nil {
-		s.tb.Fatalf("ask %s for its id: %v", s.Addr, err)
-	}
-	return id
-}
-
-// command runs a command on one node.
-func (s *RedisServer) command(ctx context.Context, args ...any) {
-	s.tb.Helper()
-	client := s.client()
-	defer client.Close()
-	if err := client.Do(ctx, args...).Err(); err != nil {
-		s.tb.Fatalf("%v on %s: %v", args, s.Addr, err)
-	}
+	return Must(s.ask("cluster", "myid").Text())(s.tb)
 }
 
 // busPort is the port on which nodes of a cluster talk to each other.
@@ -240,12 +214,10 @@ func (s *RedisServer) busPort() string {
 }
 
 // says checks what a node knows of its cluster.
-func (s *RedisServer) says(ctx context.Context, wants ...string) error {
-	client := s.client()
-	defer client.Close()
-	said, err := client.ClusterInfo(ctx).Result()
+func (s *RedisServer) says(wants ...string) error {
+	said, err := s.ask("cluster", "info").Text()
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", s.Addr, err)
+		return err
 	}
 	for _, want := range wants {
 		if !strings.Contains(said, want) {

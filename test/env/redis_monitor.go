@@ -2,7 +2,6 @@ package env
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"slices"
@@ -23,17 +22,13 @@ func (s *RedisServer) Monitor() (commands func(part string) []string) {
 	}
 	return func(part string) []string {
 		s.tb.Helper()
-		client := s.client()
-		defer client.Close()
 		const end = "the end of the monitor"
-		MustDo(s.tb, client.Echo(context.WithoutCancel(s.tb.Context()), end).Err())
+		MustDo(s.tb, s.ask("echo", end).Err())
 		var seen []string
 		for lines.Scan() && !strings.Contains(lines.Text(), end) {
 			seen = append(seen, lines.Text())
 		}
-		if err := lines.Err(); err != nil {
-			s.tb.Fatalf("monitor %s: %v", s.Addr, err)
-		}
+		MustDo(s.tb, lines.Err())
 		return slices.DeleteFunc(seen, func(command string) bool { return !strings.Contains(command, part) })
 	}
 }

@@ -1,15 +1,13 @@
 package env
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -38,7 +36,7 @@ type RedisSentinelServers struct {
 func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 	tb.Helper()
 	path := redisServerPath(tb)
-	s := &RedisSentinelServers{tb: tb, URL: "redis+sentinel://"}
+	s := &RedisSentinelServers{tb: tb}
 	primary := newServer(tb, path, "--repl-diskless-sync-delay", "0")
 	primary.start()
 	host, port, _ := net.SplitHostPort(primary.Addr)
@@ -47,7 +45,8 @@ func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 	// A Sentinel asks a primary for its replicas at once, and then every ten seconds.
 	Until(tb, func() error { return replica.role("slave") })
 	s.servers = []*RedisServer{primary, replica}
-	for i := range sentinelNodes {
+	var addresses []string
+	for range sentinelNodes {
 		sentinel := newServer(tb, path)
 		sentinel.file = filepath.Join(tb.TempDir(), "sentinel.conf")
 		MustDo(tb, os.WriteFile(sentinel.file, nil, 0o600))
@@ -55,12 +54,9 @@ func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 		sentinel.start()
 		s.sentinels = append(s.sentinels, sentinel)
 		s.watch(sentinel, host, port)
-		if i > 0 {
-			s.URL += ","
-		}
-		s.URL += sentinel.Addr
+		addresses = append(addresses, sentinel.Addr)
 	}
-	s.URL += "?master=" + sentinelMaster
+	s.URL = "redis+sentinel://" + strings.Join(addresses, ",") + "?master=" + sentinelMaster
 	Until(tb, s.complete)
 	return s
 }
@@ -122,11 +118,9 @@ func (s *RedisSentinelServers) other(server *RedisServer) *RedisServer {
 
 // named returns the primary that a Sentinel names.
 func (s *RedisSentinelServers) named() (*RedisServer, error) {
-	client := s.client(s.sentinels[0])
-	defer client.Close()
-	address, err := client.GetMasterAddrByName(context.WithoutCancel(s.tb.Context()), sentinelMaster).Result()
+	address, err := s.sentinels[0].ask("sentinel", "get-master-addr-by-name", sentinelMaster).StringSlice()
 	if err != nil {
-		return nil, fmt.Errorf("ask a Sentinel: %w", err)
+		return nil, err
 	}
 	for _, server := range s.servers {
 		if len(address) == 2 && server.Addr == net.JoinHostPort(address[0], address[1]) {
@@ -139,17 +133,11 @@ func (s *RedisSentinelServers) named() (*RedisServer, error) {
 // watch has a Sentinel watch the pair.
 func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
 	s.tb.Helper()
-	ctx := context.WithoutCancel(s.tb.Context())
-	client := s.client(sentinel)
-	defer client.Close()
-	err := errors.Join(
-		client.Monitor(ctx, sentinelMaster, host, port, fmt.Sprint(sentinelNodes/2+1)).Err(),
-		client.Set(ctx, sentinelMaster, "down-after-milliseconds", fmt.Sprint(sentinelDownBefore)).Err(),
-		client.Set(ctx, sentinelMaster, "failover-timeout", fmt.Sprint(5*sentinelDown)).Err(),
-	)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	MustDo(s.tb, errors.Join(
+		sentinel.ask("sentinel", "monitor", sentinelMaster, host, port, sentinelNodes/2+1).Err(),
+		sentinel.ask("sentinel", "set", sentinelMaster, "down-after-milliseconds", sentinelDownBefore).Err(),
+		sentinel.ask("sentinel", "set", sentinelMaster, "failover-timeout", 5*sentinelDown).Err(),
+	))
 }
 
 // setDown sets after how many milliseconds without an answer the Sentinels take a server for
@@ -157,40 +145,29 @@ func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
 func (s *RedisSentinelServers) setDown(milliseconds int) {
 	s.tb.Helper()
 	for _, sentinel := range s.sentinels {
-		client := s.client(sentinel)
-		defer client.Close()
-		MustDo(s.tb, client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, "down-after-milliseconds", fmt.Sprint(milliseconds)).Err())
+		MustDo(s.tb, sentinel.ask("sentinel", "set", sentinelMaster, "down-after-milliseconds", milliseconds).Err())
 	}
 }
 
 // complete checks that each Sentinel knows the others and the replica.
 func (s *RedisSentinelServers) complete() error {
 	for _, sentinel := range s.sentinels {
-		client := s.client(sentinel)
-		known, err := client.Master(context.WithoutCancel(s.tb.Context()), sentinelMaster).Result()
-		client.Close()
+		said, err := sentinel.ask("info", "sentinel").Text()
 		if err != nil {
-			return fmt.Errorf("ask the Sentinel at %s: %w", sentinel.Addr, err)
+			return err
 		}
-		if known["num-slaves"] != "1" || known["num-other-sentinels"] != fmt.Sprint(sentinelNodes-1) {
-			return fmt.Errorf("the Sentinel at %s knows %s replicas and %s RedisSentinelServers besides itself",
-				sentinel.Addr, known["num-slaves"], known["num-other-sentinels"])
+		if want := fmt.Sprintf("slaves=1,sentinels=%d", sentinelNodes); !strings.Contains(said, want) {
+			return fmt.Errorf("the Sentinel at %s says %s, want %s", sentinel.Addr, said, want)
 		}
 	}
 	return nil
 }
 
-func (*RedisSentinelServers) client(sentinel *RedisServer) *redis.SentinelClient {
-	return redis.NewSentinelClient(&redis.Options{Addr: sentinel.Addr, MaxRetries: -1, DialerRetries: 1})
-}
-
 // role checks whether the server is a "master", or a "slave" that is up to date.
 func (s *RedisServer) role(want string) error {
-	client := s.client()
-	defer client.Close()
-	said, err := client.Do(context.WithoutCancel(s.tb.Context()), "role").Slice()
+	said, err := s.ask("role").Slice()
 	if err != nil {
-		return fmt.Errorf("ask %s for its role: %w", s.Addr, err)
+		return err
 	}
 	if said[0] != want || want == "slave" && said[3] != "connected" {
 		return fmt.Errorf("the role of %s: got %v, want %s", s.Addr, said, want)

@@ -90,17 +90,23 @@ func (s *RedisServer) launch() error {
 		return err
 	}
 	Until(s.tb, func() error {
-		if s.Err() != nil {
-			return nil // the process has ended: there is nothing to wait for, and start returns its error
+		if s.Err() == nil {
+			return s.ask("ping").Err()
 		}
-		client := s.client()
-		defer client.Close()
-		return client.Ping(context.WithoutCancel(s.tb.Context())).Err()
+		return nil // the process has ended: there is nothing to wait for, and start returns its error
 	})
 	return s.Err()
 }
 
-// client connects to this server alone.
-func (s *RedisServer) client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialerRetries: 1})
+// ask runs a command on this server alone.
+func (s *RedisServer) ask(command ...any) *redis.Cmd {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.tb.Context()), soon)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	answer := client.Do(ctx, command...)
+	if err := answer.Err(); err != nil {
+		answer.SetErr(fmt.Errorf("%v on %s: %w", command, s.Addr, err))
+	}
+	return answer
 }

@@ -88,19 +88,22 @@ func (h History) Write(path string) (err error) {
 }
 
 // Read reads a history that was written.
-func Read(path string) (h History, err error) {
+func Read(path string) (History, error) { return readLines[Operation](path) }
+
+// readLines reads a file of JSON values, one a line.
+func readLines[T any](path string) (values []T, err error) {
 	file, err := os.Open(filepath.Clean(path))
 	if err != nil {
-		return nil, fmt.Errorf("read a history: %w", err)
+		return nil, fmt.Errorf("read lines: %w", err)
 	}
 	defer file.Close()
 	for decoder := json.NewDecoder(file); ; {
-		var o Operation
-		if err := decoder.Decode(&o); errors.Is(err, io.EOF) {
-			return h, nil
+		var value T
+		if err := decoder.Decode(&value); errors.Is(err, io.EOF) {
+			return values, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("read a history: operation %d: %w", len(h), err)
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(values)+1, err)
 		}
-		h = append(h, o)
+		values = append(values, value)
 	}
 }

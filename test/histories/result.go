@@ -1,11 +1,9 @@
 package histories
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -78,19 +76,4 @@ func (r Result) Append(path string) (err error) {
 }
 
 // ReadResults returns the results of a file.
-func ReadResults(path string) (results []Result, err error) {
-	file, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	defer file.Close()
-	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
-		var r Result
-		if err := decoder.Decode(&r); errors.Is(err, io.EOF) {
-			return results, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("read results: %s: line %d: %w", path, len(results)+1, err)
-		}
-		results = append(results, r)
-	}
-}
+func ReadResults(path string) ([]Result, error) { return readLines[Result](path) }

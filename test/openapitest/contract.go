@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pnyx/test/check"
 )
 
 // address is the base URI of the document; nothing is fetched from it.
@@ -51,19 +53,12 @@ type response struct {
 func New(tb testing.TB, document []byte) *Contract {
 	tb.Helper()
 	c := &Contract{compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
-	if err := json.Unmarshal(document, &c.document); err != nil {
-		tb.Fatalf("read the OpenAPI document: %v", err)
-	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	if err != nil {
-		tb.Fatalf("read the OpenAPI document: %v", err)
-	}
+	check.MustDo(tb, json.Unmarshal(document, &c.document))
+	parsed := check.Must(jsonschema.UnmarshalJSON(bytes.NewReader(document)))(tb)
 	closeObjects(parsed)
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	c.compiler.AssertFormat()
-	if err := c.compiler.AddResource(address, parsed); err != nil {
-		tb.Fatalf("read the OpenAPI document: %v", err)
-	}
+	check.MustDo(tb, c.compiler.AddResource(address, parsed))
 	return c
 }
 
