@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pnyx/test/env"
 )
@@ -42,8 +43,8 @@ func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	}
 }
 
-// during requests all paths repeatedly while a fault is active, and until all are answered
-// again. Each response must be the recorded answer or a 503.
+// during requests all paths again and again while a fault is active, and until all are answered
+// again; in between it leaves the processor to the service. Each response must be the recorded answer or a 503.
 func (k recordedAnswers) during(t *testing.T, i *instance, happen func()) {
 	t.Helper()
 	var answered atomic.Int64
@@ -61,7 +62,7 @@ func (k recordedAnswers) during(t *testing.T, i *instance, happen func()) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-time.After(50 * time.Millisecond):
 				}
 				ready, difference := i.compareAnswer(k.paths[n], k.want[n])
 				if difference != "" {
