@@ -49,7 +49,10 @@ func newNode(s *session) *node {
 // are configured. It returns when ctx ends or a part fails. With demo it loads invented data into
 // an empty warehouse before the worker starts, so that the first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
-	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.begin(ctx, "serve")); err != nil {
+	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.listenForAdmin()); err != nil {
+		return err
+	}
+	if err := n.begin(ctx, "serve"); err != nil {
 		return err
 	}
 	opened, err := n.openWarehouse(ctx, startEngine)
@@ -92,7 +95,10 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 // serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part
 // fails. The node reports ready once it has read a publication.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
-	if err := errors.Join(n.listenForAPI(), n.begin(ctx, "api")); err != nil {
+	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
+		return err
+	}
+	if err := n.begin(ctx, "api"); err != nil {
 		return err
 	}
 	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
@@ -114,6 +120,9 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 // returns when ctx ends or a part fails. The worker has no API listener; it reports
 // ready while the warehouse answers.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
+	if err := n.listenForAdmin(); err != nil {
+		return err
+	}
 	if err := n.begin(ctx, "worker"); err != nil {
 		return err
 	}
@@ -132,9 +141,6 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 
 // begin serves probes from here on, so that they can observe the start, and exports spans.
 func (n *node) begin(ctx context.Context, role string) error {
-	if err := n.listenForAdmin(); err != nil {
-		return err
-	}
 	n.startAdmin()
 	return n.startTracing(ctx, role)
 }
