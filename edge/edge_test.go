@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -129,6 +130,7 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 		for name, value := range map[string]string{"Cache-Control": "public, s-maxage=3600", "ETag": `"1"`, "Vary": "Accept-Encoding", "Content-Type": "text/plain"} {
 			w.Header().Set(name, value)
 		}
+		w.Header()["Link"] = []string{`</one>; rel="prev"`, `</two>; rel="next"`}
 		body := io.Writer(w)
 		if r.Header.Get("Accept-Encoding") == "gzip" {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -147,7 +149,7 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 		for _, encoding := range []string{"identity", "gzip"} {
 			read := func(method string, headers ...string) answer {
 				got := env.Must(e.try(method, path, append(headers, "Accept-Encoding", encoding)...))(t)
-				for _, own := range []string{"Age", "X-Request-Id", "Cache-Status", "Date"} {
+				for _, own := range []string{"Age", "X-Request-Id", "Date"} {
 					got.header.Del(own)
 				}
 				return got
@@ -162,11 +164,19 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 					t.Fatalf("%s in %s, again: got %d %v, want %v", path, encoding, got.status, got.header, first.header)
 				}
 			}
+			env.Want(t, "pnyx-edge; hit", first.header.Get("Cache-Status"), path, "Cache-Status", "a hit")
 			if got := read(http.MethodHead); got.body != "" || !reflect.DeepEqual(got.header, first.header) {
 				t.Errorf("HEAD %s in %s: got %v, want %v", path, encoding, got.header, first.header)
 			}
 			if got := read(http.MethodGet, "If-None-Match", `"1"`); got.status != http.StatusNotModified || got.body != "" {
 				t.Errorf("%s in %s, held already: got %d", path, encoding, got.status)
+			}
+			conn := e.dial("GET " + path + " HTTP/1.1\r\nAccept-Encoding: " + encoding + "\r\nHost: one\r\nHost: two\r\n\r\n")
+			if refused := env.Must(http.ReadResponse(bufio.NewReader(conn), nil))(t); refused.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s in %s with two hosts: got %d, want 400", path, encoding, refused.StatusCode)
+			}
+			if got := read(http.MethodGet, "Content-Encoding", "gzip"); got.status != http.StatusUnsupportedMediaType {
+				t.Errorf("%s in %s, encoded: got %d, want 415", path, encoding, got.status)
 			}
 		}
 	}

@@ -66,17 +66,30 @@ local function origin(statuses, headers, times)
     end
 end
 
+-- name returns the name of the count of the current request.
+local function name(status, cache)
+    return "request " .. package.loaded.pnyx.route() .. " " .. status .. " " .. cache
+end
+
+-- hit returns the name of the count of the current request and of those that get its copy.
+function metrics.hit()
+    return name(ngx.HTTP_OK, "hit")
+end
+
+-- copied counts a request that got a copy. nginx measures milliseconds.
+function metrics.copied(counted)
+    add(counted, 1)
+    observe("request ", math.floor((ngx.now() - ngx.req.start_time()) * 1000 + 0.5) / 1000)
+end
+
 -- count counts the current request, which has ended.
 function metrics.count()
     local var = ngx.var
     local cache, statuses = var.upstream_cache_status, var.upstream_status
-    if var.cached ~= "" then
-        cache = var.cached -- a copy
-    end
     if cache == "STALE" and not statuses then
         cache = "UPDATING" -- no node has failed: this request has begun a renewal
     end
-    add("request " .. package.loaded.pnyx.route() .. " " .. var.status .. " " .. (cache and cache:lower() or "none"), 1)
+    add(name(var.status, cache and cache:lower() or "none"), 1)
     observe("request ", tonumber(var.request_time))
     if statuses then
         origin(statuses, var.upstream_header_time or "", var.upstream_response_time or "")
