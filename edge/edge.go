@@ -219,7 +219,7 @@ func failures() ([]failure, error) {
 	all := []failure{
 		{Status: http.StatusServiceUnavailable, From: "500 502 503 504"},
 		{Status: http.StatusGatewayTimeout}, // in its place for a payment
-		{Status: http.StatusBadRequest, From: "400 494"},
+		{Status: http.StatusBadRequest, From: "400 494 501 505"},
 		{Status: http.StatusNotFound, From: "404"},
 		{Status: http.StatusMethodNotAllowed, From: "405"},
 		{Status: http.StatusRequestTimeout, From: "408"},

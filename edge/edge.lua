@@ -121,8 +121,9 @@ function edge.copied()
     if not copy or ngx.req.is_internal() then
         return
     end
-    var.copied, var.copied_headers = copy.counted, copy.headers
+    var.copied = copy.headers
     header["Content-Type"], header["Content-Length"] = copy.type, copy.size
+    package.loaded["pnyx.metrics"].copied(copy.counted)
     ngx.print(copy.body)
     ngx.exit(ngx.HTTP_OK)
 end

@@ -335,19 +335,27 @@ func TestEdgeErrorsUseTheAPIEnvelope(t *testing.T) { //nolint:tparallel // its s
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
 	e := startEdge(t, o.URL)
 	for name, c := range map[string]struct {
-		path string
-		want int
+		request string
+		want    int
 	}{
-		"an internal path": {api.PathBody + "x", http.StatusNotFound},
-		"a long path":      {"/v2/daos?x=" + strings.Repeat("x", 40<<10), http.StatusRequestURITooLong},
+		"an internal path":    {"GET " + api.PathBody + "x HTTP/1.1\r\nHost: x\r\n\r\n", http.StatusNotFound},
+		"a long path":         {"GET /v2/daos?x=" + strings.Repeat("x", 40<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", http.StatusRequestURITooLong},
+		"an unknown version":  {"GET /v2/daos HTTP/3.0\r\nHost: x\r\n\r\n", http.StatusBadRequest},
+		"an unknown encoding": {"GET /v2/daos HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n", http.StatusBadRequest},
+		"no request":          {"hello\r\n\r\n", http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := e.with(t).get(c.path)
-			if got.status != c.want || !strings.HasPrefix(got.body, `{"error":{"code":"`) || got.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("got %d %v %s, want %d in the envelope", got.status, got.header, got.body, c.want)
+			got := env.Must(http.ReadResponse(bufio.NewReader(e.with(t).dial(c.request)), nil))(t)
+			body := env.Must(io.ReadAll(got.Body))(t)
+			if got.StatusCode != c.want || !strings.HasPrefix(string(body), `{"error":{"code":"`) || got.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("got %d %v %s, want %d in the envelope", got.StatusCode, got.Header, body, c.want)
 			}
 		})
 	}
+	e.wantMetrics(map[string]float64{
+		"pnyx_edge_requests_total cache=none route=none status=400": 2, "pnyx_edge_requests_total cache=none route=daos.list status=400": 1,
+		"pnyx_edge_requests_total cache=none route=none status=404": 1, "pnyx_edge_requests_total cache=none route=none status=414": 1,
+	})
 	env.Want(t, 0, o.asked.Load(), "requests at the origin")
 }
 

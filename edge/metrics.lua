@@ -76,7 +76,7 @@ function metrics.hit()
     return name(ngx.HTTP_OK, "hit")
 end
 
--- copied counts a request that got a copy. nginx measures milliseconds.
+-- copied counts a request that gets a copy: it ends where the copy is sent. nginx measures milliseconds.
 function metrics.copied(counted)
     add(counted, 1)
     observe("request ", math.floor((ngx.now() - ngx.req.start_time()) * 1000 + 0.5) / 1000)
