@@ -220,8 +220,9 @@ func (e *Environment) API(ctx context.Context) (string, *Process) {
 	fmt.Fprintln(e.Log, "publishing everything")
 	e.apiBase, e.admin = "http://"+listen, "http://"+admin
 	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
-	// Wait for the sorted copies: building them would disturb the first measurement.
+	// Wait for the sorted copies, and for what the start has begun: both would disturb the first measurements.
 	pageMeter{e}.copied(ctx, e.largestProposal(ctx))
+	publishMeter{e}.awaitQuiet()
 	return e.apiBase, e.api
 }
 
