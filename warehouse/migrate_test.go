@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -61,6 +62,14 @@ func TestRetryWaitsForSchemaOfAnotherUser(t *testing.T) {
 	err = Retry(t.Context(), 0, slog.New(slog.DiscardHandler), func() error { return classifyError(explainDenied(denied)) })
 	if err == nil || !strings.Contains(err.Error(), "run pnyx migrate") {
 		t.Errorf("without waiting: got %v, want what to do", err)
+	}
+}
+
+func TestAFullDiskIsNamed(t *testing.T) {
+	t.Parallel()
+	err := classifyError(&clickhouse.Exception{Code: fullCode, Message: "Cannot reserve 1.00 MiB, not enough space"})
+	if errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "free space") {
+		t.Errorf("got %v, want what to do, and no other attempt", err)
 	}
 }
 

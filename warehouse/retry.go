@@ -23,6 +23,9 @@ const (
 // another one: SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED.
 func unreachableCodes() []int32 { return []int32{209, 210, 236} }
 
+// fullCode is the error code of a server whose disk is full: NOT_ENOUGH_SPACE.
+const fullCode = 243
+
 // classifyError wraps an error of the driver in ErrUnreachable when the connection failed:
 // when the server did not state the error itself. Such a call is worth another attempt.
 func classifyError(err error) error {
@@ -30,10 +33,13 @@ func classifyError(err error) error {
 		return err
 	}
 	var exception *clickhouse.Exception
-	if errors.As(err, &exception) && !slices.Contains(unreachableCodes(), exception.Code) {
-		return err
+	if !errors.As(err, &exception) || slices.Contains(unreachableCodes(), exception.Code) {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	if exception.Code == fullCode {
+		return fmt.Errorf("the disk of ClickHouse is full, free space and repeat: %w", err)
+	}
+	return err
 }
 
 // Retry calls do until it succeeds, ctx ends or limit has passed, as long as it fails with
