@@ -52,10 +52,7 @@ var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; do
 // ctx ends or a part fails. Readiness is the warehouse's: a source that lags does not
 // make the process useless.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
-	if err := errors.Join(n.checkSourcesFile(), n.listenForAdmin()); err != nil {
-		return err
-	}
-	if err := n.begin(ctx, "follow"); err != nil {
+	if err := n.begin(ctx, "follow", n.checkSourcesFile()); err != nil {
 		return err
 	}
 	opened, err := n.awaitWarehouse(ctx)

@@ -49,10 +49,7 @@ func newNode(s *session) *node {
 // are configured. It returns when ctx ends or a part fails. With demo it loads invented data into
 // an empty warehouse before the worker starts, so that the first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
-	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.listenForAdmin()); err != nil {
-		return err
-	}
-	if err := n.begin(ctx, "serve"); err != nil {
+	if err := n.begin(ctx, "serve", n.checkSourcesFile(), n.listenForAPI()); err != nil {
 		return err
 	}
 	opened, err := n.openWarehouse(ctx, startEngine)
@@ -95,10 +92,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 // serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part
 // fails. The node reports ready once it has read a publication.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
-	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
-		return err
-	}
-	if err := n.begin(ctx, "api"); err != nil {
+	if err := n.begin(ctx, "api", n.listenForAPI()); err != nil {
 		return err
 	}
 	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
@@ -120,9 +114,6 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 // returns when ctx ends or a part fails. The worker has no API listener; it reports
 // ready while the warehouse answers.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
-	if err := n.listenForAdmin(); err != nil {
-		return err
-	}
 	if err := n.begin(ctx, "worker"); err != nil {
 		return err
 	}
@@ -139,8 +130,12 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	return n.wait(ctx)
 }
 
-// begin serves probes from here on, so that they can observe the start, and exports spans.
-func (n *node) begin(ctx context.Context, role string) error {
+// begin serves probes from here on, so that they can observe the start, and exports spans. It does neither, and returns
+// all errors, where a setting or an address is refused: one of refused, or the probes' own.
+func (n *node) begin(ctx context.Context, role string, refused ...error) error {
+	if err := errors.Join(append(refused, n.listenForAdmin())...); err != nil {
+		return err
+	}
 	n.startAdmin()
 	return n.startTracing(ctx, role)
 }

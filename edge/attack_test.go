@@ -26,6 +26,15 @@ func (e *nginx) dial(text string) net.Conn {
 	return conn
 }
 
+// answerTo returns the answer to bytes.
+func (e *nginx) answerTo(text string) answer {
+	e.Helper()
+	got, err := http.ReadResponse(bufio.NewReader(e.dial(text)), nil)
+	env.MustDo(e, err)
+	defer got.Body.Close()
+	return answer{got.StatusCode, got.Header, string(env.Must(io.ReadAll(got.Body))(e))}
+}
+
 // The edge is trusted by nodes: what it passes on of a caller is a list, and what is kept for
 // everyone is asked for without anything of a caller.
 func TestAttackOnlyHeadersThatNodesReadPassTheEdge(t *testing.T) {

@@ -143,7 +143,7 @@ local function copy(var)
         end
         return
     end
-    local headers = {"pnyx-edge; hit"}
+    local headers = {var.cache_status}
     for name, values in pairs(ngx.resp.get_headers(0, true)) do
         if not apart[name:lower()] then
             for _, value in ipairs(type(values) == "table" and values or {values}) do

@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -171,9 +170,9 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 			if got := read(http.MethodGet, "If-None-Match", `"1"`); got.status != http.StatusNotModified || got.body != "" {
 				t.Errorf("%s in %s, held already: got %d", path, encoding, got.status)
 			}
-			conn := e.dial("GET " + path + " HTTP/1.1\r\nAccept-Encoding: " + encoding + "\r\nHost: one\r\nHost: two\r\n\r\n")
-			if refused := env.Must(http.ReadResponse(bufio.NewReader(conn), nil))(t); refused.StatusCode != http.StatusBadRequest {
-				t.Errorf("%s in %s with two hosts: got %d, want 400", path, encoding, refused.StatusCode)
+			refused := e.answerTo("GET " + path + " HTTP/1.1\r\nAccept-Encoding: " + encoding + "\r\nHost: one\r\nHost: two\r\n\r\n")
+			if refused.status != http.StatusBadRequest {
+				t.Errorf("%s in %s with two hosts: got %d, want 400", path, encoding, refused.status)
 			}
 			if got := read(http.MethodGet, "Content-Encoding", "gzip"); got.status != http.StatusUnsupportedMediaType {
 				t.Errorf("%s in %s, encoded: got %d, want 415", path, encoding, got.status)
@@ -345,10 +344,9 @@ func TestEdgeErrorsUseTheAPIEnvelope(t *testing.T) { //nolint:tparallel // its s
 		"no request":          {"hello\r\n\r\n", http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := env.Must(http.ReadResponse(bufio.NewReader(e.with(t).dial(c.request)), nil))(t)
-			body := env.Must(io.ReadAll(got.Body))(t)
-			if got.StatusCode != c.want || !strings.HasPrefix(string(body), `{"error":{"code":"`) || got.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("got %d %v %s, want %d in the envelope", got.StatusCode, got.Header, body, c.want)
+			got := e.with(t).answerTo(c.request)
+			if got.status != c.want || !strings.HasPrefix(got.body, `{"error":{"code":"`) || got.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("got %d %v %s, want %d in the envelope", got.status, got.header, got.body, c.want)
 			}
 		})
 	}
