@@ -99,6 +99,7 @@ func (t *node) publishEverything(revision uint64) {
 		{query.OpenVotes{Voter: "0xab", Paging: firstPage[query.OpenVotePosition]()}, []governance.OpenVote{}},
 		{query.Profile{Voter: "0xab"}, governance.VoterProfile{VoterIdentity: "0xab"}},
 		{query.VoterVotes{Voter: "0xab", Paging: firstPage[query.VoterVotePosition]()}, []governance.VoterVote{}},
+		{query.Dossier{Proposal: countedKey}, governance.Intelligence{Status: governance.IntelligenceAvailable}},
 		{januaryEvents(), eventRows()},
 		{januarySignals(), signalRows()},
 	} {

@@ -71,7 +71,7 @@ func Delegate() Freshness {
 
 // Dossier is the freshness of evidence, whose dossier rests on the whole DAO.
 func Dossier() Freshness {
-	return expiring("A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it.")
+	return expiring("A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it; while it is pending, `no-store`: the next request waits for it, too.")
 }
 
 // Status is the freshness of the data status, which states lags in seconds.

@@ -39,6 +39,7 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 	if err != nil { // the dossier has the imported analysis, too
 		evidence.Intelligence = governance.NoIntelligence()
 		evidence.Intelligence.Status = governance.IntelligencePending
+		found.Live = true // the next request waits for the dossier, too
 	}
 	if err == nil {
 		found.Source = from

@@ -49,21 +49,27 @@ func countingBy[Key comparable](
 	return casts, err
 }
 
+func byVoter(a, b *cast) int {
+	return cmp.Or(bytes.Compare(a.Ref[:], b.Ref[:]), cmp.Compare(a.VoterIdentity, b.VoterIdentity))
+}
+
 // counting returns the ballots that count among all that voters have cast on proposals, by the
 // rule of latest_ballots. It changes the order of casts.
 func counting(casts []*cast) []*cast {
-	byVoter := func(a, b *cast) int {
-		return cmp.Or(bytes.Compare(a.Ref[:], b.Ref[:]), cmp.Compare(a.VoterIdentity, b.VoterIdentity))
-	}
-	slices.SortFunc(casts, func(a, b *cast) int {
-		return cmp.Or(byVoter(a, b), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
-	})
-	casts = slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 && a.VoteID == b.VoteID })
-	casts = slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
+	casts = latest(casts)
 	slices.SortFunc(casts, func(a, b *cast) int {
 		return cmp.Or(byVoter(a, b), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
 	})
 	return slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 })
+}
+
+// latest returns the casts that are not withdrawn, in their latest versions. It changes the order of casts.
+func latest(casts []*cast) []*cast {
+	slices.SortFunc(casts, func(a, b *cast) int {
+		return cmp.Or(byVoter(a, b), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
+	})
+	casts = slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 && a.VoteID == b.VoteID })
+	return slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
 }
 
 func (c *cast) compareTime(other *cast) int {

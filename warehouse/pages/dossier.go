@@ -1,12 +1,15 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/shopspring/decimal"
+	"golang.org/x/sync/errgroup"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -18,8 +21,6 @@ import (
 type CountedBallot struct {
 	// Voter is who cast it.
 	Voter string
-	// ChoiceKey is the key of the single choice; empty for a ballot of several.
-	ChoiceKey string
 	// Choices are the choices that it names, Shares the power that each gets; Shares is empty where each gets all.
 	Choices []string
 	Shares  []governance.Units
@@ -32,54 +33,78 @@ type CountedBallot struct {
 	VotedDayOnly bool
 }
 
-// DossierBallots returns the ballots on each of some proposals that count, in any order: ClickHouse takes long to sort
-// a large vote. Ballots of one choice share their Choices.
-func DossierBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]CountedBallot, error) {
-	type row struct {
-		ProposalRef, Voter, ChoiceKey, Power string
-		Several, Shares                      []string
-		VotedAt                              *governance.Timestamp
-		VotedDayOnly                         bool
-	}
-	ballots, single := map[record.RefHash][]CountedBallot{}, map[string][]string{}
-	rows, err := w.QueryRefs(ctx, sqlText("dossier_ballots"), refs)
-	err = warehouse.EachRow(rows, err, "read the ballots of dossiers", func(r row) error {
-		b := CountedBallot{
-			Voter: r.Voter, ChoiceKey: r.ChoiceKey, Choices: r.Several, Power: governance.StoredUnits(r.Power), VotedAt: r.VotedAt,
-			VotedDayOnly: r.VotedDayOnly,
-		}
-		if r.ChoiceKey != "" && len(r.Several) == 0 {
-			choices, known := single[r.ChoiceKey]
-			if !known {
-				choices = []string{r.ChoiceKey}
-				single[r.ChoiceKey] = choices
-			}
-			b.ChoiceKey, b.Choices = choices[0], choices
-		}
-		for _, share := range r.Shares {
-			b.Shares = append(b.Shares, governance.StoredUnits(share))
-		}
-		ref := record.RefHash([]byte(r.ProposalRef))
-		ballots[ref] = append(ballots[ref], b)
-		return nil
-	})
-	return ballots, err
-}
-
-// Recasts are the casts on a proposal that later ones of the same voters replaced.
-type Recasts struct {
-	// Recasts is their number, SideChanges how many voters chose otherwise in them.
+// Casts are what was cast on a proposal.
+type Casts struct {
+	// Ballots are those that count, in order of their voters. Ballots of one choice share their Choices.
+	Ballots []CountedBallot
+	// Recasts is how many casts later ones of the same voters replaced, SideChanges how many voters chose otherwise in them.
 	Recasts, SideChanges uint64
 }
 
-// RecastsOf counts the recasts on each of some proposals.
-func RecastsOf(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]Recasts, error) {
-	type row struct {
-		ProposalRef record.RefHash
-		Recasts
+// castOfDossier is a cast as a dossier reads it. Power stays zero.
+type castOfDossier struct {
+	cast
+	// Choice is the choice of one, Units the bytes of the power.
+	Choice, Units   string
+	Several, Shares []string
+	VotedDayOnly    bool
+}
+
+// CastsOn returns what was cast on each of some proposals. Statements that choose the ballots that count take twice as long.
+func CastsOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*Casts, error) {
+	votes, single := map[record.RefHash]*Casts{}, map[string][]string{}
+	var casts []castOfDossier // of one voter
+	add := func() {
+		vote := votes[casts[0].Ref]
+		if vote == nil {
+			vote = &Casts{}
+			votes[casts[0].Ref] = vote
+		}
+		vote.add(casts, single)
+		casts = casts[:0]
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "count the recasts of dossiers", sqlText("dossier_recasts"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, Recasts) { return r.ProposalRef, r.Recasts })
+	rows, err := w.QueryRefs(ctx, sqlText("dossier_ballots"), refs)
+	err = warehouse.EachRow(rows, err, "read the ballots of dossiers", func(c castOfDossier) error {
+		if len(casts) > 0 && (c.VoterIdentity != casts[0].VoterIdentity || c.Ref != casts[0].Ref) {
+			add()
+		}
+		casts = append(casts, c)
+		return nil
+	})
+	if len(casts) > 0 {
+		add()
+	}
+	return votes, err
+}
+
+// add adds the casts of a voter. single has the Choices of ballots of one choice.
+func (v *Casts) add(casts []castOfDossier, single map[string][]string) {
+	current := make([]*cast, len(casts))
+	for i := range casts {
+		current[i] = &casts[i].cast
+	}
+	if current = latest(current); len(current) == 0 {
+		return
+	}
+	v.Recasts += uint64(len(current) - 1)
+	if slices.ContainsFunc(current, func(c *cast) bool { return c.RawChoice != current[0].RawChoice }) {
+		v.SideChanges++
+	}
+	chosen := counting(current)[0]
+	c := &casts[slices.IndexFunc(casts, func(c castOfDossier) bool { return c.VoteID == chosen.VoteID && c.Version == chosen.Version })]
+	b := CountedBallot{Voter: c.VoterIdentity, Choices: c.Several, Power: governance.StoredUnits(c.Units), VotedAt: c.VotedAt, VotedDayOnly: c.VotedDayOnly}
+	if c.Choice != "" && len(c.Several) == 0 {
+		choices, known := single[c.Choice]
+		if !known {
+			choices = []string{c.Choice}
+			single[c.Choice] = choices
+		}
+		b.Choices = choices
+	}
+	for _, share := range c.Shares {
+		b.Shares = append(b.Shares, governance.StoredUnits(share))
+	}
+	v.Ballots = append(v.Ballots, b)
 }
 
 // KnownProposal is a proposal that a dossier compares its own with.
@@ -106,8 +131,39 @@ type KnownProposal struct {
 // KnownProposals returns the published proposals of DAOs and those that proposers made anywhere,
 // without spam, in order of their ends.
 func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, proposers []string) ([]KnownProposal, error) {
-	return warehouse.Find[KnownProposal](ctx, w, "read the proposals beside dossiers", sqlText("dossier_proposals"),
+	known, err := warehouse.Find[KnownProposal](ctx, w, "read the proposals beside dossiers", sqlText("dossier_proposals"),
 		clickhouse.Named("daos", warehouse.NonNilTexts(daoIDs)), clickhouse.Named("proposers", warehouse.NonNilTexts(proposers)))
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	type proposed struct {
+		ProposalRef       record.RefHash
+		Title, ProposerID string
+	}
+	type hashed struct {
+		ProposalRef record.RefHash
+		Payload     uint64
+	}
+	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
+	var records map[record.RefHash]proposed
+	var payloads map[record.RefHash]uint64
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
+		records, err = warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
+		return err
+	})
+	group.Go(func() (err error) {
+		rows, err := warehouse.FindRefs[hashed](ctx, w, "read the payloads beside dossiers", sqlText("dossier_payloads"), refs)
+		payloads, err = warehouse.Keyed(rows, err, func(r hashed) (record.RefHash, uint64) { return r.ProposalRef, r.Payload })
+		return err
+	})
+	err = group.Wait()
+	for i := range known {
+		k := &known[i]
+		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, records[k.Ref].Title), records[k.Ref].ProposerID, payloads[k.Ref]
+	}
+	return known, err
 }
 
 // StrongVoter is a voter with the power of all ballots on some proposals.
@@ -121,30 +177,49 @@ type StrongVoter struct {
 const strongest = 10
 
 // fewVotes is how many votes, in all lists, are summed sooner than searched.
-const fewVotes = 300_000
+const fewVotes = 30_000
 
 // StrongestVoters returns the ten voters with the most power over each list of proposals. Where the lists have many
-// votes, the voters with the largest ballots tell what the tenth has at least, and this who can have as much: few.
+// votes, the largest ballots on a proposal tell what the tenth voter has at least, and this who can have as much: few. If the
+// tenth has less, because too many of these ballots do not count, the search is repeated with what it has.
 func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, votes uint64) ([][]StrongVoter, error) {
-	mean := make([]decimal.Decimal, len(lists))
+	least := make([]decimal.Decimal, len(lists)) // of the tenth
 	if votes <= fewVotes {
-		return strongestOf(ctx, w, lists, mean, "")
+		return strongestOf(ctx, w, lists, least, "")
 	}
-	first, err := strongestOf(ctx, w, lists, mean, " AND voter GLOBAL IN ("+sqlText("dossier_strong_first")+")")
-	if err != nil {
-		return nil, err
+	type row struct {
+		ProposalRef record.RefHash
+		Power       decimal.Decimal
 	}
-	for i, of := range first {
-		if len(of) == strongest {
-			mean[i], _ = of[strongest-1].Power.QuoRem(decimal.NewFromInt(int64(len(lists[i]))), governance.PowerScale)
+	rows, err := warehouse.FindRefs[row](ctx, w, "read the largest ballots of dossiers", sqlText("dossier_strong_largest"), slices.Concat(lists...))
+	powers, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, decimal.Decimal) { return r.ProposalRef, r.Power })
+	for i, refs := range lists {
+		for _, ref := range refs {
+			least[i] = decimal.Max(least[i], powers[ref])
 		}
 	}
-	return strongestOf(ctx, w, lists, mean, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
+	for err == nil {
+		found, failed := strongestOf(ctx, w, lists, least, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
+		all := true
+		for i := range found {
+			tenth := decimal.Zero
+			if len(found[i]) == strongest {
+				tenth = found[i][strongest-1].Power
+			}
+			if tenth.LessThan(least[i]) {
+				least[i], all = tenth, false
+			}
+		}
+		if err = failed; all {
+			return found, err
+		}
+	}
+	return nil, err
 }
 
 // strongestOf returns the strongest of the voters that a condition selects.
 func strongestOf(
-	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, mean []decimal.Decimal, candidates string,
+	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, least []decimal.Decimal, candidates string,
 ) ([][]StrongVoter, error) {
 	type listed struct {
 		list int
@@ -161,7 +236,8 @@ func strongestOf(
 		return found, nil
 	}
 	table, err := warehouse.ExternalTable("wanted_lists", all, func(l listed) []any {
-		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()} //nolint:gosec // a set is small
+		mean, _ := least[l.list].QuoRem(decimal.NewFromInt(int64(len(lists[l.list]))), governance.PowerScale)
+		return []any{uint32(l.list), string(l.ref[:]), mean.String()} //nolint:gosec // a set is small
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("mean"))
 	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists)"+candidates)), warehouse.BindUnknownTime())
@@ -196,13 +272,8 @@ func ReturningVoters(ctx context.Context, w *warehouse.Warehouse, moments []Mome
 	for _, m := range moments {
 		votes[m.Begins] += m.Votes
 	}
-	fewer := "begins" // these voters alone are read
-	if votes[false] < votes[true] {
-		fewer = "NOT begins"
-	}
-	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_returning"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM wanted_moments) AND voter GLOBAL IN ("+
-			"SELECT voter FROM ballots WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE "+fewer+"))")), warehouse.BindUnknownTime())
+	fewer := votes[false] >= votes[true] // the voters of these alone are read
+	result, err := w.QueryWith(ctx, table, err, sqlText("dossier_returning"), clickhouse.Named("fewer", fewer))
 	type row struct {
 		ProposalRef record.RefHash
 		Voters      uint64

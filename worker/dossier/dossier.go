@@ -34,10 +34,8 @@ type Facts struct {
 	Conflicts []governance.Warning
 	// AsOf is as of when the records are.
 	AsOf governance.Timestamp
-	// Ballots are those that count, the largest first; the composer orders them by time.
-	Ballots []pages.CountedBallot
-	// Recasts are the replaced casts.
-	Recasts pages.Recasts
+	// Casts are what was cast; the composer orders Ballots by time.
+	pages.Casts
 	// Known are the proposals of the DAO, and the proposer's elsewhere, in order of their ends.
 	Known []pages.KnownProposal
 	// Strongest are the DAO's strongest voters of the year.

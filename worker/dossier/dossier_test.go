@@ -62,7 +62,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		AsOf: *at(200),
 		Detail: governance.ProposalDetail{
 			ProposalKey: "p1_own", Identity: governance.Identity{DAOID: "harbor", Provider: governance.Governor}, LifecycleStatus: governance.Closed,
-			Outcome: governance.Passed, StartAt: at(0), EndAt: at(100),
+			Outcome: governance.Passed, ProposerID: new("0xada"), StartAt: at(0), EndAt: at(100),
 		},
 		Actions: actions,
 	}
@@ -82,7 +82,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		hours         int
 	}{{"0xa", "against", 20, 1}, {"0xb", "for", 29, 20}, {"0xc", "for", 26, 50}, {"0xd", "for", 25, 95}} {
 		f.Ballots = append(f.Ballots, pages.CountedBallot{
-			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: governance.UnitsOf(decimal.NewFromInt(b.power)), VotedAt: at(b.hours),
+			Voter: b.voter, Choices: []string{b.choice}, Power: governance.UnitsOf(decimal.NewFromInt(b.power)), VotedAt: at(b.hours),
 		})
 		count := governance.CountOf(uint64(i + 1))
 		f.Votes.Totals.UniqueVoters = &count
@@ -318,7 +318,7 @@ func TestPayloadThatIsNotKnown(t *testing.T) {
 func TestNumbersOfAVote(t *testing.T) {
 	t.Parallel()
 	f := facts("text", pay(t, recipient, 1))
-	f.Recasts, f.Returning = pages.Recasts{Recasts: 2, SideChanges: 1}, 1
+	f.Recasts, f.SideChanges, f.Returning = 2, 1, 1
 	f.Strongest = []pages.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
 	d, _ := compose(t, f)
 	text := func(parts ...any) string {
@@ -492,7 +492,7 @@ func TestWhatDecides(t *testing.T) {
 		f.Votes.Choices = append(f.Votes.Choices, governance.ChoiceTotal{Key: "abstain", Label: "Abstain", VotingPower: "900"})
 		for i, hours := range []int{0, 99} {
 			f.Ballots = append(f.Ballots, pages.CountedBallot{
-				Voter: fmt.Sprint("0xe", i), ChoiceKey: "abstain", Choices: []string{"abstain"}, Power: governance.UnitsOf(decimal.NewFromInt(450)), VotedAt: at(hours),
+				Voter: fmt.Sprint("0xe", i), Choices: []string{"abstain"}, Power: governance.UnitsOf(decimal.NewFromInt(450)), VotedAt: at(hours),
 			})
 		}
 		f.Votes.Totals.VotingPower = "1000"

@@ -41,7 +41,7 @@ func examples(t *testing.T) map[string]example {
 	ranked.Proposal.VoteType, ranked.Proposal.Quorum = governance.RankedChoice, nil
 	ranked.Votes.Choices = []governance.ChoiceTotal{{Key: "1", Label: "Anchor", VotingPower: "55"}, {Key: "2", Label: "Whale", VotingPower: "45"}, {Key: "3", Label: "Gull", VotingPower: "0"}}
 	for i, order := range [][]string{{"1", "2", "3"}, {"2", "1", "3"}, {"1", "3"}, {"3", "2"}} {
-		ranked.Ballots[i].ChoiceKey, ranked.Ballots[i].Choices = "", order
+		ranked.Ballots[i].Choices = order
 	}
 	partial := facts(text, payment)
 	upstream := governance.UpstreamBasis

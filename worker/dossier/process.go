@@ -24,7 +24,7 @@ func (c *composer) process() {
 	for _, t := range c.Topics {
 		topic := governance.DossierTopic{
 			Host: t.Host, ExternalID: t.ExternalID, Title: t.Title, CreatedAt: t.CreatedAt, Replies: governance.CountOf(max(t.Posts, 1) - 1),
-			ByProposer: t.Author != "" && strings.EqualFold(t.Author, c.Proposal.ProposerID),
+			ByProposer: t.Author != "" && strings.EqualFold(t.Author, c.proposerID()),
 		}
 		if t.Participants != nil {
 			count := governance.CountOf(*t.Participants)
@@ -169,7 +169,7 @@ func alike(a, b map[string]bool) bool {
 
 // proposer fills in what is known of the author.
 func (c *composer) proposer() {
-	id := c.Proposal.ProposerID
+	id := c.proposerID()
 	if id == "" {
 		c.unknown("identity", "who proposed it", "the history of a proposer tells whether a proposal is usual", "the proposal's page at the provider")
 		return

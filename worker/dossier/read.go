@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
-	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -23,79 +23,62 @@ import (
 // Read reads the records of dossiers, each kind with one statement for all. Detail, Votes, Quality and AsOf are set
 // before. Where a proposal is gone, Proposal stays zero.
 func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	of, err := readProposals(ctx, w, of)
-	if err != nil || len(of) == 0 {
-		return err
-	}
-	var refs, recast []record.RefHash
-	var identities []record.ProposalRef
-	for _, f := range of {
-		refs, identities = append(refs, f.Proposal.Ref), append(identities, f.Proposal.ProposalRef)
-		if slices.Contains(f.Quality, rules.RecastsPresent) {
-			recast = append(recast, f.Proposal.Ref)
-		}
+	refs, identities := make([]record.RefHash, len(of)), make([]record.ProposalRef, len(of))
+	for i, f := range of {
+		identities[i] = record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}
+		refs[i] = identities[i].Hash()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		ballots, err := pages.DossierBallots(ctx, w, refs)
-		for _, f := range of {
-			f.Ballots = byPower(ballots[f.Proposal.Ref])
-		}
-		return err
-	})
-	group.Go(func() error {
-		if len(recast) == 0 {
-			return nil
-		}
-		recasts, err := pages.RecastsOf(ctx, w, recast)
-		for _, f := range of {
-			f.Recasts = recasts[f.Proposal.Ref]
+		casts, err := pages.CastsOn(ctx, w, refs)
+		for i, f := range of {
+			if cast := casts[refs[i]]; cast != nil {
+				f.Casts = *cast
+			}
 		}
 		return err
 	})
 	group.Go(func() error {
 		analyses, err := records.Evidence(ctx, w, identities)
-		for _, f := range of {
-			if analysis, exists := analyses[f.Proposal.ProposalRef]; exists {
+		for i, f := range of {
+			if analysis, exists := analyses[identities[i]]; exists {
 				f.Analysis = &analysis
 			}
 		}
 		return err
 	})
-	group.Go(func() error { return readDelegated(ctx, w, of) })
 	group.Go(func() error {
-		first, firstCtx := errgroup.WithContext(ctx)
-		first.Go(func() error { return readKnown(firstCtx, w, of) })
-		first.Go(func() error { return readOwnActions(firstCtx, w, of) })
-		if err := first.Wait(); err != nil {
+		of, err := readProposals(ctx, w, of, refs)
+		if err != nil || len(of) == 0 {
 			return err
 		}
 		beside, ctx := errgroup.WithContext(ctx)
+		beside.Go(func() error { return readDelegated(ctx, w, of) })
 		beside.Go(func() error { return readStrongest(ctx, w, of) })
 		beside.Go(func() error { return readReturning(ctx, w, of) })
 		beside.Go(func() error { return readTopics(ctx, w, of) })
-		beside.Go(func() error { return readAround(ctx, w, of) })
+		beside.Go(func() error {
+			if err := readOwnActions(ctx, w, of); err != nil {
+				return err
+			}
+			return readAround(ctx, w, of)
+		})
 		return beside.Wait()
 	})
 	return group.Wait()
 }
 
-// readProposals reads the proposals, and returns those that are not gone.
-func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (found []*Facts, err error) {
-	refs, stored := make([]record.RefHash, len(of)), map[record.RefHash]records.Proposal{}
-	for i, f := range of {
-		refs[i] = record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}.Hash()
-	}
-	proposals, err := records.Proposals(ctx, w, refs)
-	if err != nil {
+// readProposals reads the proposals and those beside them, and returns the facts of those that are not gone.
+func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, refs []record.RefHash) (found []*Facts, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return readKnown(ctx, w, of) })
+	stored, err := records.Proposals(ctx, w, refs)
+	if err = errors.Join(err, group.Wait()); err != nil {
 		return nil, err
 	}
-	for _, p := range proposals {
-		stored[p.Ref] = p
-	}
 	for i, f := range of {
-		if p, is := stored[refs[i]]; is {
-			f.Proposal = p
+		if own := slices.IndexFunc(stored, func(p records.Proposal) bool { return p.Ref == refs[i] }); own >= 0 {
+			f.Proposal = stored[own]
 			found = append(found, f)
 		}
 	}
@@ -115,8 +98,8 @@ func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) er
 	return err
 }
 
-// ReadActions reads what findings about the actions of proposals rest on. Proposal, Actions and the identity in Detail
-// are set before.
+// ReadActions reads what findings about the actions of proposals rest on. Proposal, Actions, and identity
+// and proposer in Detail are set before.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
@@ -135,8 +118,8 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var daoIDs, proposers []string
 	for _, f := range of {
 		daoIDs = append(daoIDs, f.Detail.Identity.DAOID)
-		if f.Proposal.ProposerID != "" {
-			proposers = append(proposers, f.Proposal.ProposerID)
+		if id := f.proposerID(); id != "" {
+			proposers = append(proposers, id)
 		}
 	}
 	different := func(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
@@ -144,7 +127,7 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	for _, f := range of {
 		f.Known = nil
 		for _, k := range known {
-			if k.DAOID == f.Detail.Identity.DAOID || k.ProposerID != "" && k.ProposerID == f.Proposal.ProposerID {
+			if k.DAOID == f.Detail.Identity.DAOID || k.ProposerID != "" && k.ProposerID == f.proposerID() {
 				f.Known = append(f.Known, k)
 			}
 		}
@@ -330,6 +313,14 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 		f.setHistories(involved[i], voted)
 	}
 	return nil
+}
+
+// proposerID is the published proposer; empty if none is stated.
+func (f *Facts) proposerID() string {
+	if f.Detail.ProposerID == nil {
+		return ""
+	}
+	return *f.Detail.ProposerID
 }
 
 // createdAt is when the proposal was created, or else when its vote began; 0 where that is not known.

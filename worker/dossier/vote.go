@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/shopspring/decimal"
 
@@ -15,11 +15,11 @@ import (
 
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
-	c.byPower = c.Ballots
-	if !slices.IsSortedFunc(c.byPower, largestFirst) { // as they are read
-		c.byPower = byPower(c.Ballots)
-	}
-	c.Ballots = byTime(c.Ballots)
+	byVoter := c.Ballots
+	var sorting sync.WaitGroup
+	sorting.Go(func() { c.byPower = byPower(byVoter) })
+	c.Ballots = byTime(byVoter)
+	sorting.Wait()
 	c.race = raceOf(c)
 	c.decide()
 	c.participate()
@@ -440,7 +440,7 @@ func (c *composer) run() {
 		c.unknown("missing_data", "how the vote went", "ballots are missing, or a time is not known", "the proposal's page at the provider")
 		return
 	}
-	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts.Recasts), SideChanges: governance.CountOf(c.Recasts.SideChanges)}
+	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts), SideChanges: governance.CountOf(c.SideChanges)}
 	within := func(from, to governance.Timestamp) governance.DossierPeriod {
 		first := castBefore(c.Ballots, from)
 		ballots := c.Ballots[first:max(first, castBefore(c.Ballots, to))]
@@ -474,30 +474,25 @@ func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
 	return n
 }
 
-// byTime returns ballots in order of time, then of voter.
+// byTime returns ballots, which are in order of voters, in order of time.
 func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
-	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(timeOf(*b)) },
-		func(a, b pages.CountedBallot) int { return strings.Compare(a.Voter, b.Voter) })
+	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(timeOf(*b)) }, func(_, _ *pages.CountedBallot) int { return 0 })
 }
 
-// byPower returns ballots in the order of largestFirst.
+// byPower returns ballots, which are in order of voters, in order of power, the largest first.
 func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
 	return ordered(ballots, func(b *pages.CountedBallot) int64 {
 		if b.Power[3]|b.Power[2]|b.Power[1]>>31 != 0 {
 			return -math.MaxInt64
 		}
 		return -int64(b.Power[1]<<32 | b.Power[0]>>32) //nolint:gosec // 63 bits
-	}, largestFirst)
+	}, func(a, b *pages.CountedBallot) int { return b.Power.Cmp(a.Power) })
 }
 
-// largestFirst orders ballots by power, the largest first, then by voter.
-func largestFirst(a, b pages.CountedBallot) int {
-	return cmp.Or(b.Power.Cmp(a.Power), strings.Compare(a.Voter, b.Voter))
-}
-
-// ordered returns ballots in order of a key, and those with equal ones as ties says. It moves keys instead of ballots.
+// ordered returns ballots in order of a key, those with equal ones as ties says, and equal ones as they were. It moves keys
+// instead of ballots.
 func ordered(
-	ballots []pages.CountedBallot, key func(*pages.CountedBallot) int64, ties func(a, b pages.CountedBallot) int,
+	ballots []pages.CountedBallot, key func(*pages.CountedBallot) int64, ties func(a, b *pages.CountedBallot) int,
 ) []pages.CountedBallot {
 	type cast struct {
 		key   int64
@@ -511,7 +506,7 @@ func ordered(
 		if a.key != b.key {
 			return cmp.Compare(a.key, b.key)
 		}
-		return ties(ballots[a.place], ballots[b.place])
+		return cmp.Or(ties(&ballots[a.place], &ballots[b.place]), cmp.Compare(a.place, b.place))
 	})
 	for i, c := range casts {
 		moved[i] = ballots[c.place]

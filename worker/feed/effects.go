@@ -36,7 +36,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	for i, p := range proposals {
 		f := &facts[i]
 		f.Proposal, f.Actions = p.record, actions[p.record.Ref]
-		f.Detail.StartAt, f.Detail.Identity = p.state.StartAt, p.state.Identity
+		f.Detail.StartAt, f.Detail.Identity, f.Detail.ProposerID = p.state.StartAt, p.state.Identity, governance.OptionalText(p.record.ProposerID)
 		if !p.isLeftOut() && len(f.Actions) > 0 {
 			acting = append(acting, f)
 		}

@@ -6,11 +6,21 @@ SELECT
 FROM
 (
     SELECT
-        arrayJoin(groupArrayIf((proposal_ref, moment), begins)) AS began,
+        arrayJoin(groupUniqArrayIf((proposal_ref, moment), begins)) AS began,
         minOrNullIf(moment, NOT begins) AS end_at
     FROM
     (
-%s
+        SELECT
+            proposal_ref,
+            voter
+        FROM ballots FINAL
+        WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments)
+            AND voter GLOBAL IN (
+                SELECT voter
+                FROM ballots
+                WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE begins = {fewer:Bool})
+            )
+            AND NOT withdrawn
     ) AS ballot
     INNER JOIN wanted_moments ON ballot.proposal_ref = wanted_moments.proposal_ref
     GROUP BY
