@@ -86,7 +86,7 @@ func (v *Casts) add(casts []castOfDossier, single map[string][]string) {
 	if current = latest(current); len(current) == 0 {
 		return
 	}
-	v.Recasts += uint64(len(current) - 1)
+	v.Recasts += uint64(len(current)) - 1
 	if slices.ContainsFunc(current, func(c *cast) bool { return c.RawChoice != current[0].RawChoice }) {
 		v.SideChanges++
 	}
