@@ -51,9 +51,9 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 	return found, nil
 }
 
-// dossierWait is how long an answer waits for a dossier: evidence is worth having without, and
-// a worker makes it for the next caller.
-const dossierWait = 400 * time.Millisecond
+// dossierWait is how long an answer waits for a dossier. Most take a tenth of it. Evidence is worth having without, and a
+// worker makes the dossier for the next caller, but each answer has its price.
+const dossierWait = time.Second
 
 func (b *Backend) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, httpcache.Source, error) {
 	return b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), apierror.NotFound("proposalKey", string(key)))

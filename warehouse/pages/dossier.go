@@ -183,9 +183,14 @@ const fewVotes = 30_000
 // votes, the largest ballots on a proposal tell what the tenth voter has at least, and this who can have as much: few. If the
 // tenth has less, because too many of these ballots do not count, the search is repeated with what it has.
 func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, votes uint64) ([][]StrongVoter, error) {
-	least := make([]decimal.Decimal, len(lists)) // of the tenth
+	var all []listedProposal
+	for i, refs := range lists {
+		for _, ref := range refs {
+			all = append(all, listedProposal{list: i, ref: ref})
+		}
+	}
 	if votes <= fewVotes {
-		return strongestOf(ctx, w, lists, least, "")
+		return strongestOf(ctx, w, lists, all, "")
 	}
 	type row struct {
 		ProposalRef record.RefHash
@@ -193,52 +198,52 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read the largest ballots of dossiers", sqlText("dossier_strong_largest"), slices.Concat(lists...))
 	powers, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, decimal.Decimal) { return r.ProposalRef, r.Power })
-	for i, refs := range lists {
-		for _, ref := range refs {
-			least[i] = decimal.Max(least[i], powers[ref])
-		}
+	tenth, sum := make([]decimal.Decimal, len(lists)), make([]decimal.Decimal, len(lists))
+	for _, l := range all {
+		tenth[l.list], sum[l.list] = decimal.Max(tenth[l.list], powers[l.ref]), sum[l.list].Add(powers[l.ref])
 	}
 	for err == nil {
-		found, failed := strongestOf(ctx, w, lists, least, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
-		all := true
-		for i := range found {
-			tenth := decimal.Zero
-			if len(found[i]) == strongest {
-				tenth = found[i][strongest-1].Power
-			}
-			if tenth.LessThan(least[i]) {
-				least[i], all = tenth, false
+		for i, l := range all {
+			if sum[l.list].IsPositive() { // the shares of a list come to what its tenth has
+				all[i].least, _ = tenth[l.list].Mul(powers[l.ref]).QuoRem(sum[l.list], governance.PowerScale)
 			}
 		}
-		if err = failed; all {
+		found, failed := strongestOf(ctx, w, lists, all, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
+		known := true
+		for i := range found {
+			has := decimal.Zero
+			if len(found[i]) == strongest {
+				has = found[i][strongest-1].Power
+			}
+			if has.LessThan(tenth[i]) {
+				tenth[i], known = has, false
+			}
+		}
+		if err = failed; known {
 			return found, err
 		}
 	}
 	return nil, err
 }
 
+// listedProposal is a proposal in a list. Who has a smaller ballot than least on each of the list is none of the strongest.
+type listedProposal struct {
+	list  int
+	ref   record.RefHash
+	least decimal.Decimal
+}
+
 // strongestOf returns the strongest of the voters that a condition selects.
 func strongestOf(
-	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, least []decimal.Decimal, candidates string,
+	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, all []listedProposal, candidates string,
 ) ([][]StrongVoter, error) {
-	type listed struct {
-		list int
-		ref  record.RefHash
-	}
-	var all []listed
-	for i, refs := range lists {
-		for _, ref := range refs {
-			all = append(all, listed{i, ref})
-		}
-	}
 	found := make([][]StrongVoter, len(lists))
 	if len(all) == 0 {
 		return found, nil
 	}
-	table, err := warehouse.ExternalTable("wanted_lists", all, func(l listed) []any {
-		mean, _ := least[l.list].QuoRem(decimal.NewFromInt(int64(len(lists[l.list]))), governance.PowerScale)
-		return []any{uint32(l.list), string(l.ref[:]), mean.String()} //nolint:gosec // a set is small
-	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("mean"))
+	table, err := warehouse.ExternalTable("wanted_lists", all, func(l listedProposal) []any {
+		return []any{uint32(l.list), string(l.ref[:]), l.least.String()} //nolint:gosec // a set is small
+	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("least"))
 	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists)"+candidates)), warehouse.BindUnknownTime())
 	type row struct {

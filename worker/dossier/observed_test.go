@@ -232,7 +232,7 @@ func TestStrongestVotersAreFoundByABound(t *testing.T) {
 	t.Parallel()
 	w, random := env.Warehouse(t), rand.New(rand.NewPCG(1, 1))
 	var list []record.Record
-	lists := make([][]record.RefHash, 3)
+	lists := make([][]record.RefHash, 4)
 	for p := range 12 {
 		ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: fmt.Sprint("p", p)}
 		lists[0], lists[1+p%2] = append(lists[0], ref.Hash()), append(lists[1+p%2], ref.Hash())
@@ -242,6 +242,7 @@ func TestStrongestVotersAreFoundByABound(t *testing.T) {
 		}
 	}
 	store(t, w, list)
+	lists[3] = lists[0][:1] // whose largest ballots were superseded
 	all, err := pages.StrongestVoters(t.Context(), w, lists, 0)
 	found, errBound := pages.StrongestVoters(t.Context(), w, lists, math.MaxUint64)
 	if diff := cmp.Diff(all, found); diff != "" || err != nil || errBound != nil || len(all[1]) != 10 {
