@@ -117,7 +117,8 @@ func checkout(t *testing.T) string {
 var end = regexp.MustCompile(`\x1eEND (\d+)\n$`)
 
 // progressLine is what a command adds every five seconds that it takes.
-var progressLine = regexp.MustCompile(`(?m)^(?: *\d+ %  .*|making a snapshot|counting rows)\n`)
+var progressLine = regexp.MustCompile(
+	`(?m)^(?: *\d+ %  .*|making a snapshot|counting rows|restoring|copying|checking|publishing.*|\d+ of \d+ upstream systems have answered, .*)\n`)
 
 // do runs a command and returns what it printed on both streams without its progress, and its
 // exit status.
