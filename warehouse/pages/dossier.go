@@ -9,7 +9,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/shopspring/decimal"
-	"golang.org/x/sync/errgroup"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -139,29 +138,15 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 	type proposed struct {
 		ProposalRef       record.RefHash
 		Title, ProposerID string
-	}
-	type hashed struct {
-		ProposalRef record.RefHash
-		Payload     uint64
+		Payload           uint64
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
-	var records map[record.RefHash]proposed
-	var payloads map[record.RefHash]uint64
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
-		records, err = warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
-		return err
-	})
-	group.Go(func() (err error) {
-		rows, err := warehouse.FindRefs[hashed](ctx, w, "read the payloads beside dossiers", sqlText("dossier_payloads"), refs)
-		payloads, err = warehouse.Keyed(rows, err, func(r hashed) (record.RefHash, uint64) { return r.ProposalRef, r.Payload })
-		return err
-	})
-	err = group.Wait()
+	rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
+	records, err := warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
 	for i := range known {
 		k := &known[i]
-		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, records[k.Ref].Title), records[k.Ref].ProposerID, payloads[k.Ref]
+		of := records[k.Ref]
+		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, of.Title), of.ProposerID, of.Payload
 	}
 	return known, err
 }
