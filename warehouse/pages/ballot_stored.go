@@ -55,8 +55,10 @@ func byVoter(a, b *cast) int {
 
 // counting returns the ballots that count among all that voters have cast on proposals, by the
 // rule of latest_ballots. It changes the order of casts.
-func counting(casts []*cast) []*cast {
-	casts = latest(casts)
+func counting(casts []*cast) []*cast { return chosen(latest(casts)) }
+
+// chosen returns one cast of each voter, among casts of latest. It changes their order.
+func chosen(casts []*cast) []*cast {
 	slices.SortFunc(casts, func(a, b *cast) int {
 		return cmp.Or(byVoter(a, b), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
 	})

@@ -51,15 +51,15 @@ type castOfDossier struct {
 
 // CastsOn returns what was cast on each of some proposals. Statements that choose the ballots that count take twice as long.
 func CastsOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*Casts, error) {
-	votes, single := map[record.RefHash]*Casts{}, map[string][]string{}
+	found, single := map[record.RefHash]*Casts{}, map[string][]string{}
 	var casts []castOfDossier // of one voter
 	add := func() {
-		vote := votes[casts[0].Ref]
-		if vote == nil {
-			vote = &Casts{}
-			votes[casts[0].Ref] = vote
+		of := found[casts[0].Ref]
+		if of == nil {
+			of = &Casts{}
+			found[casts[0].Ref] = of
 		}
-		vote.add(casts, single)
+		of.add(casts, single)
 		casts = casts[:0]
 	}
 	rows, err := w.QueryRefs(ctx, sqlText("dossier_ballots"), refs)
@@ -73,11 +73,11 @@ func CastsOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash)
 	if len(casts) > 0 {
 		add()
 	}
-	return votes, err
+	return found, err
 }
 
 // add adds the casts of a voter. single has the Choices of ballots of one choice.
-func (v *Casts) add(casts []castOfDossier, single map[string][]string) {
+func (of *Casts) add(casts []castOfDossier, single map[string][]string) {
 	current := make([]*cast, len(casts))
 	for i := range casts {
 		current[i] = &casts[i].cast
@@ -85,12 +85,17 @@ func (v *Casts) add(casts []castOfDossier, single map[string][]string) {
 	if current = latest(current); len(current) == 0 {
 		return
 	}
-	v.Recasts += uint64(len(current)) - 1
+	of.Recasts += uint64(len(current)) - 1
 	if slices.ContainsFunc(current, func(c *cast) bool { return c.RawChoice != current[0].RawChoice }) {
-		v.SideChanges++
+		of.SideChanges++
 	}
-	chosen := counting(current)[0]
-	c := &casts[slices.IndexFunc(casts, func(c castOfDossier) bool { return c.VoteID == chosen.VoteID && c.Version == chosen.Version })]
+	counts := chosen(current)[0]
+	c := &casts[0]
+	for i := range casts {
+		if &casts[i].cast == counts {
+			c = &casts[i]
+		}
+	}
 	b := CountedBallot{Voter: c.VoterIdentity, Choices: c.Several, Power: governance.StoredUnits(c.Units), VotedAt: c.VotedAt, VotedDayOnly: c.VotedDayOnly}
 	if c.Choice != "" && len(c.Several) == 0 {
 		choices, known := single[c.Choice]
@@ -103,7 +108,7 @@ func (v *Casts) add(casts []castOfDossier, single map[string][]string) {
 	for _, share := range c.Shares {
 		b.Shares = append(b.Shares, governance.StoredUnits(share))
 	}
-	v.Ballots = append(v.Ballots, b)
+	of.Ballots = append(of.Ballots, b)
 }
 
 // KnownProposal is a proposal that a dossier compares its own with.
@@ -142,10 +147,10 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
 	rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
-	records, err := warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
+	stated, err := warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
 	for i := range known {
 		k := &known[i]
-		of := records[k.Ref]
+		of := stated[k.Ref]
 		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, of.Title), of.ProposerID, of.Payload
 	}
 	return known, err
@@ -175,7 +180,7 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 		}
 	}
 	if votes <= fewVotes {
-		return strongestOf(ctx, w, lists, all, "")
+		return strongestOf(ctx, w, len(lists), all, "")
 	}
 	type row struct {
 		ProposalRef record.RefHash
@@ -193,7 +198,7 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 				all[i].least, _ = tenth[l.list].Mul(powers[l.ref]).QuoRem(sum[l.list], governance.PowerScale)
 			}
 		}
-		found, failed := strongestOf(ctx, w, lists, all, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
+		found, failed := strongestOf(ctx, w, len(lists), all, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
 		known := true
 		for i := range found {
 			has := decimal.Zero
@@ -218,11 +223,11 @@ type listedProposal struct {
 	least decimal.Decimal
 }
 
-// strongestOf returns the strongest of the voters that a condition selects.
+// strongestOf returns the strongest of the voters that a condition selects, for each of so many lists.
 func strongestOf(
-	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, all []listedProposal, candidates string,
+	ctx context.Context, w *warehouse.Warehouse, lists int, all []listedProposal, candidates string,
 ) ([][]StrongVoter, error) {
-	found := make([][]StrongVoter, len(lists))
+	found := make([][]StrongVoter, lists)
 	if len(all) == 0 {
 		return found, nil
 	}

@@ -165,7 +165,7 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 			Ref: ref.Hash(), Key: governance.ProposalKey(fmt.Sprint("p1_", i)), Power: decimal.Zero, Revision: 1, Flagged: v.flagged, Identity: identity,
 			SourceID: "s", Lifecycle: governance.Closed, Outcome: outcome, CreatedAt: at(v.start), StartAt: at(v.start), EndAt: at(v.end),
 		})
-		f := dossier.Facts{AsOf: *at(10_000), Quality: []governance.QualityFlag{rules.RecastsPresent}}
+		f := dossier.Facts{AsOf: *at(10_000)}
 		f.Detail.Identity, f.Detail.StartAt, f.Detail.EndAt = identity, at(v.start), at(v.end)
 		f.Detail.ProposerID = governance.OptionalText(v.proposer)
 		all = append(all, f)

@@ -20,8 +20,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// Read reads the records of dossiers, each kind with one statement for all. Detail, Votes, Quality and AsOf are set
-// before. Where a proposal is gone, Proposal stays zero.
+// Read reads the records of dossiers, each kind with one statement for all. Detail and AsOf are set before. Where a
+// proposal is gone, Proposal stays zero.
 func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	refs, identities := make([]record.RefHash, len(of)), make([]record.ProposalRef, len(of))
 	for i, f := range of {
@@ -72,13 +72,14 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, refs []record.RefHash) (found []*Facts, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return readKnown(ctx, w, of) })
-	stored, err := records.Proposals(ctx, w, refs)
+	proposals, err := records.Proposals(ctx, w, refs)
+	stored, err := warehouse.Keyed(proposals, err, func(p records.Proposal) (record.RefHash, records.Proposal) { return p.Ref, p })
 	if err = errors.Join(err, group.Wait()); err != nil {
 		return nil, err
 	}
 	for i, f := range of {
-		if own := slices.IndexFunc(stored, func(p records.Proposal) bool { return p.Ref == refs[i] }); own >= 0 {
-			f.Proposal = stored[own]
+		if p, is := stored[refs[i]]; is {
+			f.Proposal = p
 			found = append(found, f)
 		}
 	}
