@@ -101,7 +101,7 @@ LONG        = $(TESTED) PNYX_TEST_LONG=1
 
 .PHONY: test-long
 test-long: engine redis browser npm mypy nginx ## Run what takes long (browsers, other languages, large data, crashes, upgrades), and with the race detector what runs concurrently
-	@$(LONG) $(TEST) -p 2 -run '^$(CONCURRENT)' $(PROCESSES) & processes=$$!; \
+	@$(LONG) $(TEST) -p 2 -run '^TestLong' $(PROCESSES) & processes=$$!; \
 	  $(LONG) $(GO) test $(FLAGS) -p 2 $(RACE) -run '^$(CONCURRENT)' ./worker/publish \
 	    $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
 	      | xargs -n1 dirname | sort -u | grep -vxF "$$(printf '%s\n' $(PROCESSES))"); races=$$?; \

@@ -156,7 +156,7 @@ func (a webhookAdmin) checkDAOs(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	catalog, err := records.ReadCatalog(ctx, a.warehouse)
+	catalog, err := records.CatalogOwners(ctx, a.warehouse)
 	if err != nil {
 		return err
 	}

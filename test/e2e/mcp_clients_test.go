@@ -36,7 +36,7 @@ func TestLongMCPResultsAreAsShortAsModelsNeed(t *testing.T) {
 	t.Parallel()
 	requireMCPClients(t)
 	i := startShared(t, anyNumber, "serve").ready()
-	i.Import(env.GeneratedDataSet(t, "--now", "today", "--daos", "12", "--proposals", "150", "--ballots", "30000", "--largest", "8000"))
+	i.Import(env.GeneratedDataSet(t, "--now", "today", "--daos", "6", "--proposals", "60", "--ballots", "16000", "--largest", "8000"))
 	i.AwaitPublished()
 	i.runMCPClients("sizes.test.mjs")
 }

@@ -23,7 +23,7 @@ import (
 func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	env.RequireEngine(t)
 	// The shape of the demonstration, which has every feature, with a proposal that has a sorted copy and four of pages.
-	data := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "12", "--proposals", "150", "--ballots", "42000", "--largest", "22000")
+	data := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "8", "--proposals", "80", "--ballots", "36000", "--largest", "22000")
 	slow := []string{"PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
 	single := start(t, t.TempDir(), slow, "serve").ready()
 	shards, redis := env.EngineShards(t), env.Redis(t)
@@ -103,7 +103,7 @@ func (i *instance) everything() (all everything) {
 	for _, topic := range i.ids("/v2/forum-topics", "topicKey") {
 		all.views = append(all.views, "/v2/forum-topics/"+topic)
 	}
-	for n, voter := range i.BusiestVoters(100) {
+	for n, voter := range i.BusiestVoters(50) {
 		path := "/v2/voters/" + url.PathEscape(voter)
 		all.views = append(all.views, path)
 		if n%10 == 0 {

@@ -116,14 +116,14 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 	}
 }
 
-// ReadCatalog reads the catalog.
+// ReadCatalog reads the catalog but for the newest ballots, which WithNewestBallots adds.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	c := Catalog{
 		DAOs:    map[string]CatalogDAO{},
 		Owner:   map[record.SourceRef]string{},
 		Sources: map[record.SourceRef]CatalogSource{},
 	}
-	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readNewestBallots, readDAOs} {
+	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readDAOs} {
 		if err := read(ctx, w, &c); err != nil {
 			return Catalog{}, err
 		}
@@ -142,6 +142,25 @@ func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
 	return c, readDAOs(ctx, w, &c)
+}
+
+// CatalogOwners reads the DAOs and whose each source is. Its Sources have names alone.
+func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
+	type row struct {
+		record.SourceRef
+		SourceID, Name string
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read the names of sources", sqlText("catalog_names"))
+	if err != nil {
+		return Catalog{}, err
+	}
+	c, err := DeclaredDAOs(ctx, w)
+	c.Sources = make(map[record.SourceRef]CatalogSource, len(rows))
+	for _, r := range rows {
+		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = CatalogSource{Name: r.Name}
+	}
+	c.addUnclaimedSources()
+	return c, err
 }
 
 // WithNewestBallots returns the catalog with the newest ballots that are published by now.

@@ -162,7 +162,7 @@ func (b *Builder) Settle(ctx context.Context) error {
 
 // processPending processes what was published or imported since the last call.
 func (b *Builder) processPending(ctx context.Context) error {
-	catalog, err := records.ReadCatalog(ctx, b.Warehouse)
+	catalog, err := records.CatalogOwners(ctx, b.Warehouse)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 }
 
 func (b *Builder) allLists(ctx context.Context) (map[string]feed.DAOChanges, error) {
-	catalog, err := records.ReadCatalog(ctx, b.Warehouse)
+	catalog, err := records.CatalogOwners(ctx, b.Warehouse)
 	changes := map[string]feed.DAOChanges{"": {Events: true, Signals: true}}
 	for id := range catalog.DAOs {
 		changes[id] = feed.DAOChanges{Events: true, Signals: true}

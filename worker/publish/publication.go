@@ -112,10 +112,8 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err := r.writer.Flush(ctx); err != nil {
 		return Result{}, err
 	}
-	if len(work.proposals) > 0 {
-		if r.catalog, err = records.WithNewestBallots(ctx, p.Warehouse, r.catalog); err != nil {
-			return Result{}, err
-		}
+	if r.catalog, err = records.WithNewestBallots(ctx, p.Warehouse, r.catalog); err != nil {
+		return Result{}, err
 	}
 	maps.Copy(work.daos, proposals.daos)
 	work.topics.relinked = work.topics.relinked || proposals.relinked

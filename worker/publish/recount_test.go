@@ -261,7 +261,7 @@ func TestRangedTotalsFollowBatches(t *testing.T) {
 
 func TestLongRangedTotalsFollowBatches(t *testing.T) {
 	t.Parallel()
-	newElectorate(t, 40).play(12)
+	newElectorate(t, 12).play(12)
 }
 
 // A row that changes without a batch stands for any fault by which ranges miss a ballot.

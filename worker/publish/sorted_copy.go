@@ -108,7 +108,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 	}
 	if !matches {
 		// Most likely ballots have landed meanwhile. The copy stays pending, and is built again.
-		catalog, err := records.ReadCatalog(ctx, p.Warehouse)
+		catalog, err := records.CatalogOwners(ctx, p.Warehouse)
 		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
 			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
 		return err
