@@ -29,9 +29,9 @@ func Rulebook() []byte {
 }
 
 func writeEventRules(text *strings.Builder) {
-	text.WriteString("\n## Events\n\n| type | about | meaning | importance |\n|---|---|---|---|\n")
+	text.WriteString("\n## Events\n\nWith the item and the importance of the type.\n\n")
 	for _, event := range EventTypes() {
-		fmt.Fprintf(text, "| `%s` | %s | %s | %d |\n", event.Name, event.Item, event.Meaning, event.Importance)
+		fmt.Fprintf(text, "- `%s` (%s, %d): %s\n", event.Name, event.Item, event.Importance, event.Meaning)
 	}
 	fmt.Fprintf(text, "\nThe score of an event is the importance of its type, and %d more for each threshold that its item reaches:\n"+
 		"100, 1,000 and 10,000 ballots of a proposal, 10, 100 and 1,000 posts of a topic. Once the vote is over, it is weighed\n"+
