@@ -36,10 +36,13 @@ func CachingTable() ([]byte, error) {
 	rows = append(rows,
 		cachingRow{What: "every document, and ways to it", Kept: kept, Purged: kept, Reason: documents.Reason},
 		cachingRow{What: "no such path", Missing: quoted(unknown.Public(unknown.SMaxAge)), Reason: unknown.Reason})
-	for i := len(rows) - 1; i > 0; i-- {
-		if rows[i].Reason == rows[i-1].Reason {
-			rows[i].Reason = "as above"
+	first := map[string]string{} // the route that a reason is given at
+	for i, row := range rows {
+		if route, given := first[row.Reason]; given && row.Reason != "" {
+			rows[i].Reason = "as " + route
+			continue
 		}
+		first[row.Reason], _, _ = strings.Cut(row.What, ", ")
 	}
 	return render("caching.md", map[string]any{"Rows": rows, "Missing": httpcache.Missing().Reason, "Paid": httpcache.PrivateNoStore})
 }

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Markdown returns the table of all keys of a sources file, for its documentation.
+// Markdown returns the list of all keys of a sources file, for its documentation.
 func Markdown() string {
-	var table strings.Builder
-	table.WriteString("| Key | Meaning |\n| --- | --- |\n")
-	addRows(&table, "", reflect.TypeFor[File]())
-	return table.String()
+	var list strings.Builder
+	addKeys(&list, "", reflect.TypeFor[File]())
+	return list.String()
 }
 
-func addRows(table *strings.Builder, path string, of reflect.Type) {
+func addKeys(list *strings.Builder, path string, of reflect.Type) {
 	for _, f := range fieldsOf(of) {
 		at, needed := strings.TrimPrefix(path+"."+f.name, "."), ""
 		if f.required {
 			needed = " (required)"
 		}
-		fmt.Fprintf(table, "| `%s`%s | %s |\n", at, needed, f.doc)
+		fmt.Fprintf(list, "- `%s`%s: %s\n", at, needed, f.doc)
 		inner := f.kind
 		switch inner.Kind() {
 		case reflect.Map:
@@ -30,7 +29,7 @@ func addRows(table *strings.Builder, path string, of reflect.Type) {
 		default:
 		}
 		if inner.Kind() == reflect.Struct {
-			addRows(table, at, inner)
+			addKeys(list, at, inner)
 		}
 	}
 }

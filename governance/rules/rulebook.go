@@ -29,9 +29,9 @@ func Rulebook() []byte {
 }
 
 func writeEventRules(text *strings.Builder) {
-	text.WriteString("\n## Events\n\n| type | about | meaning | importance |\n|---|---|---|---|\n")
+	text.WriteString("\n## Events\n\nWith the item and the importance of the type.\n\n")
 	for _, event := range EventTypes() {
-		fmt.Fprintf(text, "| `%s` | %s | %s | %d |\n", event.Name, event.Item, event.Meaning, event.Importance)
+		fmt.Fprintf(text, "- `%s` (%s, %d): %s\n", event.Name, event.Item, event.Importance, event.Meaning)
 	}
 	fmt.Fprintf(text, "\nThe score of an event is the importance of its type, and %d more for each threshold that its item reaches:\n"+
 		"100, 1,000 and 10,000 ballots of a proposal, 10, 100 and 1,000 posts of a topic. Once the vote is over, it is weighed\n"+
@@ -55,18 +55,18 @@ func writeSignalRules(text *strings.Builder) {
 		"one choice, unless the outcome is another one or the proposal fails by a quorum of rejection. Nobody competes with\n" +
 		"those who abstain. A signal's title begins with the DAO's name.\n\n" +
 		weighing() +
-		"| type | condition | detected at | score | what to do | evidence |\n|---|---|---|---|---|---|\n")
+		"In parentheses: what to do, and when the signal is detected.\n\n")
 	for _, rule := range SignalRules() {
-		fmt.Fprintf(text, "| `%s` | %s | %s | %s | `%s` | `%s` |\n", rule.Type, rule.Condition,
-			rule.DetectedAt, rule.Scoring, rule.Actionability, strings.Join(rule.Evidence, "`, `"))
+		fmt.Fprintf(text, "- `%s` (`%s`; %s): %s Score: %s. Evidence: `%s`.\n", rule.Type, rule.Actionability,
+			rule.DetectedAt, rule.Condition, rule.Scoring, strings.Join(rule.Evidence, "`, `"))
 	}
-	text.WriteString("\n| band | score from |\n|---|---|\n")
+	text.WriteString("\nBands of scores:\n\n")
 	for _, band := range PriorityBands() {
-		fmt.Fprintf(text, "| `%s` | %d |\n", band.Name, band.From)
+		fmt.Fprintf(text, "- `%s`: from %d\n", band.Name, band.From)
 	}
-	text.WriteString("\n| surface | what it shows |\n|---|---|\n")
-	fmt.Fprintf(text, "| `%s` | everything |\n", governance.AgentSurface)
-	fmt.Fprintf(text, "| `%s` | scores from %d |\n", governance.AtlasLatest, latestFrom)
-	fmt.Fprintf(text, "| `%s` | scores from %d |\n", governance.AtlasPriority, priorityFrom)
-	fmt.Fprintf(text, "| `%s` | scores from %d with a deadline |\n", governance.TelegramRealtime, realtimeFrom)
+	text.WriteString("\nWhat surfaces show:\n\n")
+	fmt.Fprintf(text, "- `%s`: everything\n", governance.AgentSurface)
+	fmt.Fprintf(text, "- `%s`: scores from %d\n", governance.AtlasLatest, latestFrom)
+	fmt.Fprintf(text, "- `%s`: scores from %d\n", governance.AtlasPriority, priorityFrom)
+	fmt.Fprintf(text, "- `%s`: scores from %d with a deadline\n", governance.TelegramRealtime, realtimeFrom)
 }

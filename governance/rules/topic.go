@@ -157,15 +157,14 @@ func TopicRelevance(facts TopicFacts) (score int, related bool) {
 	return score, score >= RelevantFrom || facts.Proposals > 0
 }
 
-// TopicRulesMarkdown returns the rules as a table for documents.
+// TopicRulesMarkdown returns the rules, with their points, as a list for documents.
 func TopicRulesMarkdown() string {
-	var table strings.Builder
-	table.WriteString("| rule | applies when | points |\n|---|---|---|\n")
+	var list strings.Builder
 	for _, rule := range TopicRules() {
-		fmt.Fprintf(&table, "| `%s` | %s | %+d |\n", rule.Name, strings.ReplaceAll(rule.Meaning, "|", "\\|"), rule.Points)
+		fmt.Fprintf(&list, "- `%s` (%+d): %s\n", rule.Name, rule.Points, rule.Meaning)
 	}
-	fmt.Fprintf(&table, "\n`relevanceScore` is the sum, from 0 to 100. `governanceRelated` is true from %d, and for every linked topic.\n", RelevantFrom)
-	return table.String()
+	fmt.Fprintf(&list, "\n`relevanceScore` is the sum, from 0 to 100. `governanceRelated` is true from %d, and for every linked topic.\n", RelevantFrom)
+	return list.String()
 }
 
 func isPeriod(tag string) bool {

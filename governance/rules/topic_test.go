@@ -79,19 +79,19 @@ func TestRelevanceIsAScoreOfAHundred(t *testing.T) {
 	}
 }
 
-func TestTopicTableHasARowPerRule(t *testing.T) {
+func TestTopicListHasALinePerRule(t *testing.T) {
 	t.Parallel()
-	table := rules.TopicRulesMarkdown()
+	list := rules.TopicRulesMarkdown()
 	names := map[string]bool{}
 	for _, rule := range rules.TopicRules() {
-		row := fmt.Sprintf("| `%s` | %s | %+d |\n", rule.Name, rule.Meaning, rule.Points)
-		if !strings.Contains(table, row) || names[rule.Name] || !strings.HasSuffix(rule.Meaning, ".") || rule.Points == 0 {
-			t.Errorf("%s: got\n%s\nwant a row of its own: %s", rule.Name, table, row)
+		line := fmt.Sprintf("- `%s` (%+d): %s\n", rule.Name, rule.Points, rule.Meaning)
+		if !strings.Contains(list, line) || names[rule.Name] || !strings.HasSuffix(rule.Meaning, ".") || rule.Points == 0 {
+			t.Errorf("%s: got\n%s\nwant a line of its own: %s", rule.Name, list, line)
 		}
 		names[rule.Name] = true
 	}
-	if !strings.Contains(table, fmt.Sprintf("from %d", rules.RelevantFrom)) {
-		t.Errorf("got\n%s\nwant the threshold in it", table)
+	if !strings.Contains(list, fmt.Sprintf("from %d", rules.RelevantFrom)) {
+		t.Errorf("got\n%s\nwant the threshold in it", list)
 	}
 }
 

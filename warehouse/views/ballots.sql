@@ -6,8 +6,8 @@
 -- They would not with the rights of a definer: what is made of ballots has its caller's.
 CREATE OR REPLACE VIEW $views.ballots
 (
-    proposal_key String COMMENT 'The proposal; proposals and vote_summaries have the same key.',
-    dao_id String COMMENT 'The DAO of the proposal.',
+    proposal_key String COMMENT 'The proposal.',
+    dao_id String COMMENT 'The DAO.',
     provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
     voter_identity String COMMENT 'The voter; an address is in lower case.',

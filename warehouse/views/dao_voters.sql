@@ -2,7 +2,7 @@ CREATE OR REPLACE VIEW $views.dao_voters
 (
     dao_id String COMMENT 'The DAO.',
     rank UInt64 COMMENT 'Place by total_voting_power in the DAO, from 1.',
-    voter_identity String COMMENT 'The voter.',
+    voter_identity String COMMENT 'The voter; an address is in lower case.',
     voter_address Nullable(String) COMMENT 'The voter, where it is an address.',
     total_voting_power Decimal(76, 18) COMMENT 'Sum of the voting power of the ballots that count, exact: who votes twice has it twice.',
     vote_count UInt64 COMMENT 'Ballots that count.',

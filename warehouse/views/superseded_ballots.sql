@@ -1,9 +1,9 @@
 CREATE OR REPLACE VIEW $views.superseded_ballots
 (
     proposal_key String COMMENT 'The proposal.',
-    dao_id String COMMENT 'The DAO of the proposal.',
+    dao_id String COMMENT 'The DAO.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
-    voter_identity String COMMENT 'The voter.',
+    voter_identity String COMMENT 'The voter; an address is in lower case.',
     choice_key Nullable(String) COMMENT 'Key of the choice, of the first preference or largest weight where the ballot has several choices. NULL for a ballot without one.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
     voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',

@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW $views.vote_summaries
 (
     proposal_key String COMMENT 'The proposal.',
-    dao_id String COMMENT 'The DAO of the proposal.',
+    dao_id String COMMENT 'The DAO.',
     provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     title Nullable(String) COMMENT 'Title of the proposal.',
     lifecycle_status LowCardinality(String) COMMENT 'pending, active or closed.',

@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW $views.voter_daos
 (
-    voter_identity String COMMENT 'The voter.',
+    voter_identity String COMMENT 'The voter; an address is in lower case.',
     dao_id String COMMENT 'The DAO.',
     vote_count UInt64 COMMENT 'Ballots that count.',
     proposal_count UInt64 COMMENT 'Proposals voted on: one ballot each counts.',

@@ -1,8 +1,8 @@
 CREATE OR REPLACE VIEW $views.votes
 (
-    voter_identity String COMMENT 'The voter.',
+    voter_identity String COMMENT 'The voter; an address is in lower case.',
     proposal_key String COMMENT 'The proposal.',
-    dao_id String COMMENT 'The DAO of the proposal.',
+    dao_id String COMMENT 'The DAO.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
     choice_key String COMMENT 'Key of the choice, of the first preference or largest weight where the ballot has several choices. Empty for a ballot without one.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
