@@ -94,15 +94,19 @@ func (a *Accounts) Run(ctx context.Context) {
 	found, payments := make(chan accounts.Pending, 1), make(chan struct{}, 1)
 	running.Go(func() { a.watch(ctx, found, payments) })
 	running.Go(func() { a.ledger.run(ctx, payments) })
-	moved := time.Now()
+	moved, pause := time.Now(), tokenInterval
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case pending := <-found:
-			if err := a.update(ctx, pending, &moved); err != nil && ctx.Err() == nil {
-				a.errors.Inc()
-				backoff.Wait(ctx, backoff.Jitter(2*tokenInterval))
+			err := a.update(ctx, pending, &moved)
+			if err == nil || ctx.Err() != nil {
+				pause = tokenInterval
+				continue
 			}
+			a.errors.Inc()
+			pause = backoff.Next(pause)
+			backoff.Wait(ctx, backoff.Jitter(pause))
 		}
 	}
 	// API nodes of this process have sent their last counters.
