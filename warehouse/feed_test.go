@@ -59,7 +59,8 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 		for _, state := range states {
 			refs = append(refs, state.Ref)
 		}
-		turnouts := env.Must(feed.NewFeed(w).EarlierTurnouts(t.Context(), refs))(t)
+		turnouts, _, err := feed.NewFeed(w).Turnouts(t.Context(), refs)
+		env.MustDo(t, err)
 		var progress []feed.FeedProgress
 		for _, state := range states {
 			progress = append(progress, feed.FeedProgress{
@@ -95,7 +96,8 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 			changed.Revision++
 			test.change(&changed)
 			writeStates(t, w, changed)
-			later := env.Must(feed.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref}))(t)
+			_, later, err := feed.NewFeed(w).Turnouts(t.Context(), []record.RefHash{changed.Ref})
+			env.MustDo(t, err)
 			for n := range states {
 				found := slices.ContainsFunc(later, func(p feed.ProposalSize) bool { return p.Ref == states[n].Ref })
 				env.Want(t, slices.Contains(test.want, n), found, "vote", n)

@@ -32,23 +32,28 @@ type Turnout struct {
 	EarlierPowers []decimal.Decimal
 	// Context is a hash of both, as in FeedProgress.
 	Context uint64
+	// Revision is that of the vote's state.
+	Revision uint64
 }
 
-// LaterVotes returns the votes, other than refs, of which the feed takes other turnouts for the
-// usual ones than those there are: one of refs came to them, left them, or has another turnout.
-func (f Feed) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
-	later, err := f.turnouts(ctx, refs, true)
-	return warehouse.Values(later, func(turnout Turnout) ProposalSize { return turnout.ProposalSize }), err
-}
-
-// EarlierTurnouts returns the votes among refs by proposal.
-func (f Feed) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
-	turnouts, err := f.turnouts(ctx, refs, false)
-	return warehouse.Keyed(turnouts, err, func(turnout Turnout) (record.RefHash, Turnout) { return turnout.Ref, turnout })
-}
-
-func (f Feed) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
-	return warehouse.FindRefs[Turnout](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
+// Turnouts returns the votes among refs by proposal, and the later ones: other votes of which the feed
+// takes other turnouts for the usual ones than those there are, since one of refs came to them, left them,
+// or has another turnout.
+func (f Feed) Turnouts(ctx context.Context, refs []record.RefHash) (of map[record.RefHash]Turnout, later []ProposalSize, err error) {
+	type row struct {
+		Turnout
+		Wanted bool
+	}
+	rows, err := warehouse.FindRefs[row](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), refs)
+	of = make(map[record.RefHash]Turnout, len(refs))
+	for _, r := range rows {
+		if r.Wanted {
+			of[r.Ref] = r.Turnout
+		} else {
+			later = append(later, r.ProposalSize)
+		}
+	}
+	return of, later, err
 }
 
 // Vote is a proposal whose ballots are read in order of time.

@@ -18,17 +18,18 @@ import (
 func (b *Builder) processProposals(
 	ctx context.Context, pending []feed.ProposalSize,
 ) error {
+	var turnouts map[record.RefHash]feed.Turnout // of the last chunk: most often, there is one
 	var later []feed.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
-		more, err := feed.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
+		of, more, err := feed.NewFeed(b.Warehouse).Turnouts(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
-		later = append(later, more...)
+		turnouts, later = of, append(later, more...)
 	}
 	for _, refs := range batchesOf(pending, later) {
 		b.AwaitFullPublication(ctx)
-		if err := b.processProposalBatch(ctx, refs); err != nil {
+		if err := b.processProposalBatch(ctx, refs, turnouts); err != nil {
 			return err
 		}
 	}
@@ -59,8 +60,8 @@ func refsOf(proposals []feed.ProposalSize) []record.RefHash {
 
 // processProposalBatch derives and writes the events and signals of some proposals, and
 // marks them as processed at the revision at which they were read. A withdrawn or flagged
-// proposal has none, so that its former ones are removed.
-func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash) error {
+// proposal has none, so that its former ones are removed. Turnouts that are not given are read.
+func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash, turnouts map[record.RefHash]feed.Turnout) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err != nil {
 		return err
 	}
-	proposals, err := b.readProposals(ctx, refs)
+	proposals, err := b.readProposals(ctx, refs, turnouts)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,9 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		p.effects.ProposalRef = p.record.Ref
 		effects = append(effects, p.effects)
 		rows.items = append(rows.items, feed.FeedProgress{
-			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision, Context: p.turnout.Context,
+			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Context: p.turnout.Context,
+			// What was published after the turnouts were read is pending.
+			Revision: cmp.Or(min(p.state.Revision, p.turnout.Revision), p.state.Revision),
 		})
 		if p.isLeftOut() {
 			continue
@@ -119,7 +122,7 @@ type proposal struct {
 }
 
 func (b *Builder) readProposals(
-	ctx context.Context, refs []record.RefHash,
+	ctx context.Context, refs []record.RefHash, turnouts map[record.RefHash]feed.Turnout,
 ) ([]proposal, error) {
 	records, err := records.Proposals(ctx, b.Warehouse, refs)
 	if err != nil {
@@ -133,9 +136,10 @@ func (b *Builder) readProposals(
 	if err != nil {
 		return nil, err
 	}
-	turnouts, err := feed.NewFeed(b.Warehouse).EarlierTurnouts(ctx, refs)
-	if err != nil {
-		return nil, err
+	if slices.ContainsFunc(refs, func(ref record.RefHash) bool { _, known := turnouts[ref]; return !known }) {
+		if turnouts, _, err = feed.NewFeed(b.Warehouse).Turnouts(ctx, refs); err != nil {
+			return nil, err
+		}
 	}
 	byRef := make(map[record.RefHash]counts.ProposalState, len(states))
 	for _, state := range states {

@@ -1,8 +1,10 @@
 -- The turnouts of the ten votes of a source that ended before each vote of it began, with a hash of
--- them in any order; zero for none. What ended later was not known while the vote was open. With later,
--- of those votes that the feed includes with other turnouts, of the DAOs that wanted ones belong to, or
--- did when the feed included them; otherwise of the wanted ones.
+-- them in any order; zero for none. What ended later was not known while the vote was open. Votes are
+-- the wanted ones, and those that the feed includes with other turnouts, of the DAOs that wanted ones
+-- belong to, or did when the feed included them.
 SELECT
+    vote.wanted AS wanted,
+    vote.revision AS revision,
     vote.proposal_ref AS proposal_ref,
     vote.votes AS votes,
     vote.earlier.1 AS earlier_votes,
@@ -13,6 +15,7 @@ FROM
     SELECT
         proposal_ref,
         votes,
+        revision,
         ended,
         groupArrayLastIf(10)((ifNull(total_votes, 0), total_power), ended) OVER (
             PARTITION BY dao_id, provider, source_id
@@ -57,7 +60,7 @@ GLOBAL LEFT JOIN
         context
     FROM feed_progress FINAL
 ) AS done ON vote.proposal_ref = done.item
-WHERE NOT vote.ended AND if({later:Bool}, NOT vote.wanted AND done.context != context, vote.wanted)
+WHERE NOT vote.ended AND (vote.wanted OR done.context != context)
 ORDER BY
     votes,
     proposal_ref
