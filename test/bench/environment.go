@@ -221,8 +221,8 @@ func (e *Environment) API(ctx context.Context) (string, *Process) {
 	e.apiBase, e.admin = "http://"+listen, "http://"+admin
 	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
 	// Wait for the sorted copies, and for what the start has begun: both would disturb the first measurements.
-	pageMeter{e}.copied(ctx, e.largestProposal(ctx))
-	publishMeter{e}.awaitQuiet()
+	copied(ctx, e, e.largestProposal(ctx))
+	awaitQuiet(e)
 	return e.apiBase, e.api
 }
 
@@ -273,17 +273,12 @@ func (e *Environment) Token(ctx context.Context) string {
 	var issued struct{ Token string }
 	mustDo(json.Unmarshal([]byte(text), &issued))
 	e.token = issued.Token
-	e.awaitToken(ctx)
-	return e.token
-}
-
-// awaitToken waits until the node knows the token.
-func (e *Environment) awaitToken(ctx context.Context) {
-	base, process := e.API(ctx)
-	mustDo(process.until(ctx, func() error {
-		_, err := sizeOfAnswer(ctx, base+"/v2/meta/usage", e.paid())
+	base, node := e.API(ctx)
+	mustDo(node.until(ctx, func() error { // it does not know the token at once
+		_, err := fetch(ctx, base+"/v2/meta/usage", e.paid())
 		return err
 	}))
+	return e.token
 }
 
 // paid returns the headers of a request with the token.
@@ -314,14 +309,23 @@ func get(ctx context.Context, url string, header http.Header) (status int, body 
 	return response.StatusCode, body, err
 }
 
-// read sends a GET request, which has to be answered with 200, and decodes the answer.
-func read(ctx context.Context, url string, header http.Header, into any) error {
+// fetch is get for a request that has to be answered with 200.
+func fetch(ctx context.Context, url string, header http.Header) ([]byte, error) {
 	status, body, err := get(ctx, url, header)
-	if err == nil {
-		err = json.Unmarshal(body, into)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.300s", url, status, body)
 	}
-	if err != nil || status != http.StatusOK {
-		return errors.Join(fmt.Errorf("%s answers %d: %.300s", url, status, body), err)
+	return body, err
+}
+
+// read fetches an answer and decodes it.
+func read(ctx context.Context, url string, header http.Header, into any) error {
+	body, err := fetch(ctx, url, header)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s answers %.300s: %w", url, body, err)
 	}
 	return nil
 }

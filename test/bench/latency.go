@@ -63,7 +63,7 @@ const maxLatency = 30 * time.Second
 func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) LatencyResult {
 	load := l.Prepare(ctx, e)
 	if l.Publishing {
-		stop := latencyMeter{e}.keepPublishing(ctx)
+		stop := keepPublishing(ctx, e)
 		defer stop()
 	}
 	drive := must(newDrive(load, connections))

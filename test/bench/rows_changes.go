@@ -84,7 +84,7 @@ func (e *Environment) wait(ctx context.Context) *waitingRequests {
 
 // answerHas returns an error unless the answer to a GET contains a text.
 func answerHas(ctx context.Context, url, text string) error {
-	_, body, err := get(ctx, url, nil)
+	body, err := fetch(ctx, url, nil)
 	if err == nil && !bytes.Contains(body, []byte(text)) {
 		err = fmt.Errorf("%s lacks %q", url, text)
 	}

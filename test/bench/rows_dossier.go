@@ -47,7 +47,7 @@ func dossiers(ctx context.Context, e *Environment, condition string, count, call
 		mustDo(errors.New("there is no proposal where " + condition))
 	}
 	return Sides{Pnyx: func(ctx context.Context) float64 {
-		pageMeter{e}.forgetPages(ctx)
+		forgetPages(ctx, e)
 		wait(nodeCopies)
 		var working sync.WaitGroup
 		took, errs := make([]time.Duration, len(proposals)), make([]error, callers)

@@ -69,7 +69,7 @@ type webhooks struct {
 func (e *Environment) webhooks(ctx context.Context) *webhooks {
 	h := &webhooks{environment: e, dir: filepath.Join(e.Dir, "webhooks"), well: make(chan struct{})}
 	mustDo(errors.Join(os.RemoveAll(h.dir), os.MkdirAll(h.dir, 0o750)))
-	instance := publishMeter{e}.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
+	instance := emptyEngine(ctx, e, filepath.Join(h.dir, "warehouse"))
 	h.url = instance.URL(warehouse.DefaultDatabase)
 	receiver := h.listen(ctx)
 	for _, line := range []string{
@@ -151,7 +151,7 @@ func (h *webhooks) startWorker(ctx context.Context) {
 
 // importLines imports lines of a source file.
 func (h *webhooks) importLines(ctx context.Context, lines ...string) {
-	arrivalMeter{h.environment}.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
+	importText(ctx, h.environment, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 }
 
 // deliver imports proposals, waits until all healthy receivers have their events, and returns
