@@ -33,40 +33,27 @@ const defaultNiceness = 10
 // programs start when a row first needs them and serve all later rows. Programs that
 // a row starts with Start stop with the row.
 type Environment struct {
-	// Pnyx is the path of the program under test.
-	Pnyx string
-	// Dir is the folder that keeps generated data between runs.
-	Dir string
+	// Pnyx is the path of the program under test, and Dir the folder that keeps generated data between runs.
+	Pnyx, Dir string
 	// Quick selects the quick run: less data and fewer rounds.
 	Quick bool
 	// Niceness is the niceness of the worker and the warehouse.
 	Niceness int
-	// LoadCores are the cores of the load generator.
-	LoadCores []int
-	// ServeCores are the cores of all programs that serve requests, Redis included.
-	ServeCores []int
-	// AllCores are the cores of programs that no request waits for.
-	AllCores []int
+	// LoadCores are of the load generator, ServeCores of all programs that serve requests, Redis
+	// included, and AllCores of programs that no request waits for.
+	LoadCores, ServeCores, AllCores []int
 	// Log receives progress messages.
 	Log io.Writer
 
-	undo   []func() error
-	mark   int
-	data   *Dataset
-	engine *Process
-	redis  *Process
-	worker *Process
-	// workerAdmin is the base URL of the worker's admin address.
-	workerAdmin string
-	api         *Process
-	apiBase     string
-	// admin is the base URL of the node's admin address.
-	admin  string
-	url    string
-	store  redis.UniversalClient
-	conn   driver.Conn
-	token  string
-	secret string
+	undo                       []func() error
+	mark                       int
+	data                       *Dataset
+	engine, redis, worker, api *Process
+	// workerAdmin is the base URL of the worker's admin address, apiBase of the node, and url the one of Redis.
+	workerAdmin, apiBase, url string
+	store                     redis.UniversalClient
+	conn                      driver.Conn
+	token, secret             string
 	// coldURLs are the pages of coldPages, once they were asked for.
 	coldURLs []string
 	// saturations are the saturation rates in requests per second, by row.
@@ -218,7 +205,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process) {
 	e.Published(ctx)
 	listen, admin := freeAddresses()
 	fmt.Fprintln(e.Log, "publishing everything")
-	e.apiBase, e.admin = "http://"+listen, "http://"+admin
+	e.apiBase = "http://" + listen
 	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
 	// Wait for the sorted copies, and for what the start has begun: both would disturb the first measurements.
 	copied(ctx, e, e.largestProposal(ctx))

@@ -19,10 +19,8 @@ import (
 // Latency measures response times under an open load, which sends requests on schedule
 // whether or not earlier ones were answered.
 type Latency struct {
-	// ID identifies the load in the flag -only.
-	ID string
-	// Name describes the load in the report.
-	Name string
+	// ID identifies the load in the flag -only, and Name describes it in the report.
+	ID, Name string
 	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
 	// Prepare returns the requests to send and the saturation rate of the server.
@@ -41,14 +39,10 @@ type Load struct {
 
 // LatencyResult holds the response times of one load, in milliseconds.
 type LatencyResult struct {
-	// ID is the ID of the load.
-	ID string
-	// Name describes the load.
-	Name string
+	ID, Name string
 	// Rate is the rate at which requests were sent, in requests per second.
 	Rate float64
-	// P50 is the median, P99 and P999 are the 99th and 99.9th percentiles, and Max is the slowest
-	// response.
+	// P50, P99 and P999 are percentiles, and Max is the slowest response.
 	P50, P99, P999, Max float64
 	// Count is the number of measured requests, and Failed of those without a successful response.
 	Count, Failed int64

@@ -37,9 +37,8 @@ type Process struct {
 
 // Program is a command to run, with its cores and its niceness.
 type Program struct {
-	// Name is the name of the executable or its path.
-	Name string
-	// Args are the arguments without the name.
+	Name string // in errors
+	// Args are the command and its arguments.
 	Args []string
 	// Env is added to the environment of the benchmark, as NAME=value.
 	Env []string

@@ -8,12 +8,9 @@ import (
 
 // Proposal is a proposal of the data set.
 type Proposal struct {
-	// Key is the proposalKey of the API.
-	Key string
-	// Source is the id of the upstream source.
-	Source string
-	// ExternalID is the proposal's id at the upstream source.
-	ExternalID string
+	// Key is the proposalKey of the API, Source the id of the upstream source, and ExternalID the
+	// proposal's id there.
+	Key, Source, ExternalID string
 	// Votes is the number of ballots that count.
 	Votes uint64
 }

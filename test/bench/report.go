@@ -12,16 +12,11 @@ import (
 
 // Report holds all results of a run.
 type Report struct {
-	// Began is the start time of the run, and Took its duration.
-	Began time.Time
-	Took  time.Duration
-	// Machine describes the machine that the run used.
-	Machine Machine
-	// Quick marks a quick run: less data and fewer rounds.
-	Quick bool
-	// Size is the size of the data set.
-	Size Size
-	// Results has one entry for each measured row, and Latencies for each measured load.
+	Began     time.Time
+	Took      time.Duration
+	Machine   Machine
+	Quick     bool
+	Size      Size
 	Results   []Result
 	Latencies []LatencyResult
 	// Importing is drawn.

@@ -45,8 +45,7 @@ type Point struct {
 
 // PageTimes holds the latencies of pages that are not in any cache, in milliseconds.
 type PageTimes struct {
-	// Name describes the list that the pages belong to.
-	Name string
+	Name string // of the list
 	// Median and Slowest are over all pages of a walk, and Deepest is the last one.
 	Median, Slowest, Deepest float64
 }
