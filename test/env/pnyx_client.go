@@ -29,39 +29,26 @@ var Client = &http.Client{
 
 // Response is an answer of the API, or its error, with the headers around it.
 type Response struct {
-	// Status is the HTTP status.
-	Status int `json:"-"`
-	// Header holds the HTTP headers.
+	Status int         `json:"-"`
 	Header http.Header `json:"-"`
-	// Data is what the caller gave to be decoded into.
-	Data any `json:"data"`
-	// Meta is empty in an error.
-	Meta Meta `json:"meta"`
-	// Error is empty in an answer.
-	Error struct {
-		// Code is one of the documented error codes.
-		Code string `json:"code"`
-	} `json:"error"`
+	Data   any         // what the caller gave to be decoded into
+	Meta   Meta        // empty in an error
+	Error  struct{ Code string }
 }
 
 // Meta is the meta object of an answer.
 type Meta struct {
-	// RequestID identifies the request in logs.
-	RequestID string `json:"requestId"`
-	// GeneratedAt is when the answer was made, in TimeLayout.
-	GeneratedAt string `json:"generatedAt"`
-	// DataAsOf is when its data was computed, in TimeLayout.
-	DataAsOf string `json:"dataAsOf"`
+	RequestID string
+	// GeneratedAt is when the answer was made, and DataAsOf when its data was computed, in TimeLayout.
+	GeneratedAt, DataAsOf string
 	// Readiness has the status "ready", "stale" or "notReady".
-	Readiness struct {
-		Status string `json:"status"`
-	} `json:"readiness"`
+	Readiness struct{ Status string }
 	// Page describes one page of a list; it is empty in other answers.
 	Page struct {
-		Limit      int     `json:"limit"`
-		HasMore    bool    `json:"hasMore"`
-		NextCursor *string `json:"nextCursor"`
-	} `json:"page"`
+		Limit      int
+		HasMore    bool
+		NextCursor *string
+	}
 }
 
 // Check reports what is wrong with the meta object of an answer whose data is ready, or
@@ -77,9 +64,7 @@ func (m Meta) Check(ready bool) error {
 
 // Page is one page of a list.
 type Page struct {
-	// Rows are the data of the page.
 	Rows []json.RawMessage
-	// Meta is its meta object.
 	Meta Meta
 	// Next is the cursor of the next page; "" on the last page.
 	Next string

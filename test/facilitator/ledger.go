@@ -35,10 +35,8 @@ type Ledger struct {
 
 // Transfer is money that moved.
 type Transfer struct {
-	// Authorization is the signed message that moved the money.
 	Authorization Authorization
-	// Hash is the transaction's.
-	Hash string
+	Hash          string // the transaction's
 }
 
 // Behaviour answers a call of the facilitator in place of the honest answer, which
@@ -122,10 +120,8 @@ func (l *Ledger) locked(change func()) {
 
 // request is the body of a request to the facilitator.
 type request struct {
-	// PaymentPayload is the payment to verify or settle.
-	PaymentPayload Payment `json:"paymentPayload"`
-	// PaymentRequirements are the terms that the payment has to meet.
-	PaymentRequirements map[string]any `json:"paymentRequirements"`
+	PaymentPayload      Payment
+	PaymentRequirements map[string]any // the terms that the payment has to meet
 }
 
 func (l *Ledger) serve(call string, honest func(request) any) http.HandlerFunc {

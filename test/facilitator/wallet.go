@@ -90,15 +90,12 @@ func (w *Wallet) Address() string {
 
 // Authorization is what is signed.
 type Authorization struct {
-	// From is the address of the payer.
-	From string `json:"from"`
-	// To is the address of the payee.
-	To string `json:"to"`
+	From string `json:"from"` // the address of the payer
+	To   string `json:"to"`   // the address of the payee
 	// Value is the amount in the token's smallest units, a decimal integer.
 	Value string `json:"value"`
-	// ValidAfter is when the authorization becomes valid, in seconds since 1970.
-	ValidAfter string `json:"validAfter"`
-	// ValidBefore is when the authorization expires, in seconds since 1970.
+	// ValidAfter and ValidBefore are in seconds since 1970.
+	ValidAfter  string `json:"validAfter"`
 	ValidBefore string `json:"validBefore"`
 	// Nonce distinguishes the authorizations of a payer: 0x and 64 hexadecimal digits.
 	Nonce string `json:"nonce"`
@@ -106,19 +103,14 @@ type Authorization struct {
 
 // Payment is a payment before it is encoded; a test may spoil any part of it.
 type Payment struct {
-	// X402Version is the version of the protocol: 2 in a right payment.
-	X402Version any `json:"x402Version"`
-	// Accepted is the terms that the payer accepts.
-	Accepted map[string]any `json:"accepted"`
-	// Payload is what the scheme adds to the payment.
-	Payload Payload `json:"payload"`
+	X402Version any            `json:"x402Version"` // 2 in a right payment
+	Accepted    map[string]any `json:"accepted"`    // the terms
+	Payload     Payload        `json:"payload"`     // what the scheme adds
 }
 
 // Payload is an authorization with its signature.
 type Payload struct {
-	// Signature signs the authorization, in hexadecimal digits after 0x.
-	Signature string `json:"signature"`
-	// Authorization is the message that is signed.
+	Signature     string        `json:"signature"` // in hexadecimal digits after 0x
 	Authorization Authorization `json:"authorization"`
 }
 

@@ -19,28 +19,23 @@ const BlockTime = 12 * time.Second
 
 // Log is a log of a contract. The chain fills in where it is.
 type Log struct {
-	// Address is the contract's.
-	Address string
 	// Topics and Data are in hexadecimal.
-	Topics []string
-	Data   string
+	Address string // the contract's
+	Topics  []string
+	Data    string
 	// Note is the test's own: what the log states. No answer has it.
 	Note any
 }
 
 type block struct {
-	number uint64
-	hash   string
-	parent string
-	at     uint64
-	logs   []Log
+	number, at   uint64
+	hash, parent string
+	logs         []Log
 }
 
 // Refusal is an answer with an error object.
 type Refusal struct {
-	// Status is the HTTP status; 0 for 200.
-	Status int
-	// Code and Message come from the error object.
+	Status  int // 0 for 200
 	Code    int
 	Message string
 }
@@ -243,9 +238,9 @@ func (c *Chain) Calls(method string) int {
 }
 
 type request struct {
-	ID     json.RawMessage   `json:"id"`
-	Method string            `json:"method"`
-	Params []json.RawMessage `json:"params"`
+	ID     json.RawMessage
+	Method string
+	Params []json.RawMessage
 }
 
 // Endpoint is an RPC of a chain with faults of its own. It is an http.Handler.

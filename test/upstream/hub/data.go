@@ -24,10 +24,8 @@ const (
 
 // Space is a space.
 type Space struct {
-	// ID is the space's name, Name its display name.
-	ID, Name string
-	// Network is the chain id, Symbol the token's.
-	Network, Symbol string
+	// Network is a chain id, Symbol the token's.
+	ID, Name, Network, Symbol string
 }
 
 type space struct {
@@ -38,15 +36,11 @@ type space struct {
 
 // Proposal is a proposal to publish.
 type Proposal struct {
-	// Space is the id of its space.
-	Space string
-	// Title and Body are the texts.
-	Title, Body string
+	Space, Title, Body string
 	// Type is the voting system; empty for single-choice.
 	Type string
 	// Privacy is "shutter" for votes that are encrypted until they are revealed.
 	Privacy string
-	// Choices are the labels.
 	Choices []string
 	// Plugins is the object of plugins as JSON; empty for none.
 	Plugins string
@@ -62,29 +56,22 @@ type proposal struct {
 	updated                int64
 	flagged, final, hidden bool
 	revealed               bool
-	// votes are by voter, in lower case;
-	votes         map[string]*vote
-	dirty         bool
-	scores        []float64
-	total         float64
-	stated        int
-	scoresUpdated int64
+	votes                  map[string]*vote // by voter, in lower case
+	dirty                  bool
+	scores                 []float64
+	total                  float64
+	stated                 int
+	scoresUpdated          int64
 }
 
 // Vote is a vote to cast.
 type Vote struct {
-	// Proposal is the id of the proposal.
-	Proposal string
-	// Voter is an address.
-	Voter string
-	// Choice is the choice as JSON: a number, a list, weights.
-	Choice string
-	// Power is the voting power with up to 30 decimals.
-	Power string
+	Proposal, Voter string
+	// Choice is JSON: a number, a list, weights. Power has up to 30 decimals.
+	Choice, Power string
 	// Created is the signer's time; zero for now.
 	Created time.Time
-	// Reason is the voter's.
-	Reason string
+	Reason  string
 }
 
 type vote struct {
