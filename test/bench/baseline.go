@@ -45,7 +45,7 @@ func fiberBaseline(ctx context.Context, e *Environment, args ...string) string {
 	e.Start(ctx, Program{
 		Name: "Fiber baseline", Cores: e.ServeCores,
 		Args: append([]string{executable, "baseline", "-listen", listen}, args...),
-	}, func() error { return answersOK(url) })
+	}, func() error { return answersOK(ctx, url) })
 	return url
 }
 
@@ -101,7 +101,7 @@ func NginxBaseline(ctx context.Context, e *Environment, size int) string {
 	url := "http://" + listen + "/answer.json"
 	e.Start(ctx, Program{
 		Name: "nginx", Cores: e.ServeCores, Args: []string{"nginx", "-c", conf},
-	}, func() error { return answersOK(url) })
+	}, func() error { return answersOK(ctx, url) })
 	return url
 }
 

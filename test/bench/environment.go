@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -113,10 +114,18 @@ func (e *Environment) end(down int) error {
 func (e *Environment) Close() error { return e.end(0) }
 
 // Start starts a program that stops with the row, and waits until check succeeds.
-func (e *Environment) Start(ctx context.Context, p Program, check func() error) {
+func (e *Environment) Start(ctx context.Context, p Program, check func() error) *Process {
 	process := e.launch(p)
 	e.Undo(process.stop)
 	mustDo(process.until(ctx, check))
+	return process
+}
+
+// listen serves a handler until the end of the row, and returns its address.
+func (e *Environment) listen(handler http.Handler) string {
+	server := httptest.NewServer(handler)
+	e.Undo(func() error { server.CloseClientConnections(); server.Close(); return nil })
+	return server.URL
 }
 
 // shared starts a program that outlives the row. Shared programs stop in reverse order
@@ -177,7 +186,7 @@ func (e *Environment) Published(ctx context.Context) {
 	e.worker = e.shared(ctx, Program{
 		Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness,
 		Env: append(e.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL, "PNYX_ADMIN_LISTEN="+admin),
-	}, func() error { return answersOK(e.workerAdmin + "/readyz") })
+	}, func() error { return answersOK(ctx, e.workerAdmin+"/readyz") })
 }
 
 // settled waits until the warehouse has run no longer statement for half a second.
@@ -206,7 +215,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process) {
 	listen, admin := freeAddresses()
 	fmt.Fprintln(e.Log, "publishing everything")
 	e.apiBase = "http://" + listen
-	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
+	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK(ctx, "http://"+admin+"/readyz") })
 	// Wait for the sorted copies, and for what the start has begun: both would disturb the first measurements.
 	copied(ctx, e, e.largestProposal(ctx))
 	awaitQuiet(e)

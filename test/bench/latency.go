@@ -60,7 +60,7 @@ func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) 
 		stop := keepPublishing(ctx, e)
 		defer stop()
 	}
-	drive := must(newDrive(load, connections))
+	drive := newDrive(load, connections)
 	defer drive.close()
 	rate := load.Saturation / 2
 	must2(drive.run(ctx, rate, length/10)) // to warm up
@@ -89,17 +89,11 @@ type drive struct {
 	failure atomic.Pointer[string]
 }
 
-func newDrive(load Load, connections int) (*drive, error) {
+func newDrive(load Load, connections int) *drive {
 	d := &drive{}
-	if len(load.URLs) == 0 {
-		return nil, errors.New("a load without requests")
-	}
 	var host string
 	for _, address := range load.URLs {
-		parsed, err := url.Parse(address)
-		if err != nil {
-			return nil, fmt.Errorf("an address of the load: %w", err)
-		}
+		parsed := must(url.Parse(address))
 		host = parsed.Host
 		request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", parsed.RequestURI(), host)
 		for name, values := range load.Header {
@@ -108,14 +102,9 @@ func newDrive(load Load, connections int) (*drive, error) {
 		d.requests = append(d.requests, append(request, "\r\n"...))
 	}
 	for range connections {
-		conn, err := net.Dial("tcp", host) //nolint:noctx // loopback
-		if err != nil {
-			d.close()
-			return nil, fmt.Errorf("connect: %w", err)
-		}
-		d.conns = append(d.conns, conn)
+		d.conns = append(d.conns, must(net.Dial("tcp", host))) //nolint:noctx // loopback
 	}
-	return d, nil
+	return d
 }
 
 func (d *drive) close() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -173,24 +172,16 @@ func freeAddress() string {
 	return listener.Addr().String()
 }
 
-// answersOK returns an error unless a GET of the URL answers 200.
-func answersOK(url string) error {
-	client := http.Client{Timeout: 5 * time.Second}
-	response, err := client.Get(url) //nolint:noctx // it has a timeout
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
+// answersOK returns an error unless a GET of the URL answers 200 in time.
+func answersOK(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := fetch(ctx, url, nil)
+	return err
 }
 
 // ownCores returns the cores available to the benchmark before pinSelf.
-//
-//nolint:gochecknoglobals // read once
-var ownCores = sync.OnceValues(cores)
+var ownCores = sync.OnceValues(cores) //nolint:gochecknoglobals // read once
 
 // maxCores is how many cores a set of them may hold.
 const maxCores = 1024

@@ -27,14 +27,10 @@ func (e *Environment) smallProposal(ctx context.Context) Proposal {
 
 // proposal returns the first proposal that matches an SQL condition.
 func (e *Environment) proposal(ctx context.Context, condition string) Proposal {
-	found := e.proposals(ctx, condition, 1)
-	if len(found) == 0 {
-		mustDo(errors.New("there is no proposal where " + condition))
-	}
-	return found[0]
+	return e.proposals(ctx, condition, 1)[0]
 }
 
-// proposals returns the first proposals that match an SQL condition.
+// proposals returns the first proposals that match an SQL condition; without any, the row ends.
 func (e *Environment) proposals(ctx context.Context, condition string, limit int) (found []Proposal) {
 	_, conn := e.Warehouse(ctx)
 	rows := must(conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
@@ -45,7 +41,9 @@ func (e *Environment) proposals(ctx context.Context, condition string, limit int
 		mustDo(rows.Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes))
 		found = append(found, p)
 	}
-	mustDo(rows.Err())
+	if err := rows.Err(); err != nil || len(found) == 0 {
+		mustDo(errors.Join(errors.New("there is no proposal where "+condition), err))
+	}
 	return found
 }
 

@@ -100,7 +100,7 @@ func coldLoadOf(ctx context.Context, e *Environment, kind coldKind) (load Load) 
 // closedLoad returns the requests per second that callers get who each send the next request
 // when the last is answered. A cold load ends when it has requested each page once.
 func closedLoad(ctx context.Context, e *Environment, load Load, callers int, cold bool) float64 {
-	drive := must(newDrive(load, callers))
+	drive := newDrive(load, callers)
 	defer drive.close()
 	drive.once = cold
 	began := time.Now()

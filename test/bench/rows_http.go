@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -93,15 +94,6 @@ func (e *Environment) redisBenchmark(size int) Measure {
 }
 
 // readRedisBenchmark reads the rate of GET from lines such as "GET","74074.07",….
-func readRedisBenchmark(text string) (float64, error) {
-	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), `"`, ""), ",")
-		var rate float64
-		if fields[0] != "GET" || len(fields) < 2 {
-			continue
-		}
-		_, err := fmt.Sscan(fields[1], &rate)
-		return rate, err
-	}
-	return 0, fmt.Errorf("redis-benchmark prints no rate: %s", text)
-}
+func readRedisBenchmark(text string) (float64, error) { return rateIn(text, redisRate) }
+
+var redisRate = regexp.MustCompile(`(?m)^"?GET"?,"?([0-9.]+)`)

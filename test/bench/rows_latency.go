@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Latencies returns the loads that run at half of the saturation rate, each alone and
@@ -93,15 +94,10 @@ const changedBatchSize = 500
 // worker always has data to publish. stop waits for the last import: the embedded
 // engine restarts when a client disconnects while it sends.
 func keepPublishing(ctx context.Context, e *Environment) (stop func()) {
-	stopped := make(chan struct{})
+	var stopped atomic.Bool
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
-		for {
-			select {
-			case <-stopped:
-				return
-			default:
-			}
+		for !stopped.Load() {
 			if err := caught(func() { touch(ctx, e) }); err != nil {
 				fmt.Fprintln(e.Log, "  publishing failed during the measurement:", err)
 				return
@@ -109,7 +105,7 @@ func keepPublishing(ctx context.Context, e *Environment) (stop func()) {
 		}
 	})
 	return func() {
-		close(stopped)
+		stopped.Store(true)
 		publishing.Wait()
 	}
 }

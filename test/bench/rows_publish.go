@@ -122,7 +122,7 @@ func firstPublish(ctx context.Context, e *Environment) Sides {
 func serveUntilReady(ctx context.Context, e *Environment, settings ...string) float64 {
 	began := time.Now()
 	s := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
-	return timeUntil(ctx, began, s.process, func() error { return answersOK(s.admin + "/readyz") })
+	return timeUntil(ctx, began, s.process, func() error { return answersOK(ctx, s.admin+"/readyz") })
 }
 
 // importBallots imports the Snapshot ballots into a new database each time, in an
@@ -158,17 +158,17 @@ func emptyEngine(ctx context.Context, e *Environment, dir string) engine.Instanc
 func importInto(ctx context.Context, e *Environment, url, files string) float64 {
 	createTables(ctx, e, url, files)
 	began := time.Now()
-	env := append(e.common(), "CLICKHOUSE_URL="+url)
-	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}))
+	importPath(ctx, e, url, files)
 	return ballotRate(ctx, url, time.Since(began))
 }
 
 // createTables creates the tables of a database, by an import of other records.
 func createTables(ctx context.Context, e *Environment, url, files string) {
-	must(e.Run(ctx, Program{
-		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
-		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
-	}))
+	importPath(ctx, e, url, filepath.Join(filepath.Dir(files), "spaces.ndjson.gz"))
+}
+
+func importPath(ctx context.Context, e *Environment, url, path string) {
+	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", path}, Env: append(e.common(), "CLICKHOUSE_URL="+url)}))
 }
 
 // insertInto makes the engine insert the same files into the same table with one statement.

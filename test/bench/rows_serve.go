@@ -52,7 +52,7 @@ func (e *Environment) temporary(name string) string {
 func (e *Environment) serve(ctx context.Context, dir string, flags ...string) *served {
 	s := e.serveAt(dir, nil, flags...)
 	e.Undo(s.process.stop)
-	mustDo(s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") }))
+	mustDo(s.process.until(ctx, func() error { return answersOK(ctx, s.admin+"/readyz") }))
 	return s
 }
 
@@ -85,7 +85,7 @@ func starting(ctx context.Context, e *Environment, path string) Sides {
 			s := e.serveAt(filepath.Dir(own.Warehouse), nil)
 			return timeUntil(ctx, began, s.process, func() error {
 				if path == "" {
-					return answersOK(s.admin + "/readyz")
+					return answersOK(ctx, s.admin+"/readyz")
 				}
 				_, err := fetch(ctx, s.base+path, e.internal())
 				return err

@@ -61,9 +61,7 @@ func copyMillion(ctx context.Context, conn driver.Conn, number int) {
 }
 
 // copies are the statements that make one copy. Names of copies end in -x and a number.
-//
-//nolint:gochecknoglobals // constants
-var copies = []string{
+var copies = []string{ //nolint:gochecknoglobals // constants
 	`INSERT INTO ballots SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id)
 		FROM (SELECT * FROM ballots FINAL WHERE NOT match(external_id, '-x[0-9]+$'))`,
 	`INSERT INTO proposals SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id,

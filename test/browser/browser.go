@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"pnyx/test/check"
 	"pnyx/test/env"
 )
 
@@ -126,9 +127,7 @@ func (b *Tab) DisableScripts() {
 
 // Requests returns what pages have requested so far.
 func (b *Tab) Requests() []Request {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.requests)
+	return check.Locked(&b.mu, func() []Request { return slices.Clone(b.requests) })
 }
 
 // Received returns how many bytes have come in so far, with headers, as they were encoded.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,13 @@ func MustDo(tb testing.TB, err error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Locked returns what a function returns while a mutex is held.
+func Locked[T any](mu sync.Locker, get func() T) T {
+	mu.Lock()
+	defer mu.Unlock()
+	return get()
 }
 
 // Want compares two values, and names what they are where they differ.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +17,8 @@ import (
 	"time"
 
 	"pnyx/governance/abi"
+	"pnyx/test/check"
+	"pnyx/test/upstream/chain"
 )
 
 // Ledger is a token contract with a facilitator and an RPC endpoint before it.
@@ -72,23 +76,17 @@ func (l *Ledger) Environ() []string {
 
 // Transfers returns the money that moved, in order.
 func (l *Ledger) Transfers() []Transfer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]Transfer(nil), l.transfers...)
+	return check.Locked(&l.mu, func() []Transfer { return slices.Clone(l.transfers) })
 }
 
 // Calls returns how often a call of the facilitator was made.
 func (l *Ledger) Calls(call string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls[call]
+	return check.Locked(&l.mu, func() int { return l.calls[call] })
 }
 
 // Payment returns the payment that a call of the facilitator got last.
 func (l *Ledger) Payment(call string) map[string]any {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.payments[call]
+	return check.Locked(&l.mu, func() map[string]any { return l.payments[call] })
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
@@ -107,9 +105,7 @@ func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = t
 
 // Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.transfer(a)
+	return check.Locked(&l.mu, func() string { return l.transfer(a) })
 }
 
 func (l *Ledger) locked(change func()) {
@@ -223,7 +219,7 @@ func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	case "eth_call":
 		var call struct{ Data string }
 		_ = json.Unmarshal(asked.Params[0], &call)
-		result = fmt.Sprintf("0x%064x", boolNumber(l.used["0x"+call.Data[len(call.Data)-64:]]))
+		result = fmt.Sprintf("0x%064x", map[bool]int{true: 1}[l.used["0x"+call.Data[len(call.Data)-64:]]])
 	case "eth_getLogs":
 		result = l.events(string(asked.Params[0]))
 	case "eth_getTransactionReceipt":
@@ -231,16 +227,6 @@ func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 	WriteJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
 }
-
-func boolNumber(value bool) int {
-	if value {
-		return 1
-	}
-	return 0
-}
-
-// Topics of the events.
-func topic(event string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(event))) }
 
 // events returns the use of the authorization whose nonce the filter holds.
 func (l *Ledger) events(filter string) []any {
@@ -252,7 +238,7 @@ func (l *Ledger) events(filter string) []any {
 	for nonce := range l.used {
 		if strings.Contains(filter, nonce) {
 			return []any{map[string]any{
-				"topics": []string{topic("AuthorizationCanceled(address,bytes32)")}, "transactionHash": nonce, "logIndex": "0x0",
+				"topics": []string{chain.Keccak("AuthorizationCanceled(address,bytes32)")}, "transactionHash": nonce, "logIndex": "0x0",
 			}}
 		}
 	}
@@ -269,20 +255,14 @@ func (l *Ledger) receipt(hash string) []any {
 }
 
 func (l *Ledger) logs(t Transfer) []any {
-	const asset = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-	padded := func(address string) string {
-		return "0x" + strings.Repeat("0", 24) + strings.ToLower(strings.TrimPrefix(address, "0x"))
+	a, log := t.Authorization, func(index, event string, indexed int, values ...any) any {
+		l := chain.Emit("0x036CbD53842c5426634e7929541eC2318f3dCF7e", event, indexed, values...)
+		return map[string]any{"address": l.Address, "topics": l.Topics, "data": l.Data, "logIndex": index, "transactionHash": t.Hash}
 	}
-	a := t.Authorization
-	value, _ := strconv.ParseInt(a.Value, 10, 64)
+	from, value := chain.Hex(a.From), new(big.Int)
+	_, _ = value.SetString(a.Value, 10) // the facilitator has checked it
 	return []any{
-		map[string]any{
-			"address": asset, "topics": []string{topic("AuthorizationUsed(address,bytes32)"), padded(a.From), a.Nonce},
-			"data": "0x", "logIndex": "0x3", "transactionHash": t.Hash,
-		},
-		map[string]any{
-			"address": asset, "topics": []string{topic("Transfer(address,address,uint256)"), padded(a.From), padded(a.To)},
-			"data": fmt.Sprintf("0x%064x", value), "logIndex": "0x4", "transactionHash": t.Hash,
-		},
+		log("0x3", "AuthorizationUsed(address,bytes32)", 2, from, chain.Hex(a.Nonce)),
+		log("0x4", "Transfer(address,address,uint256)", 2, from, chain.Hex(a.To), value),
 	}
 }

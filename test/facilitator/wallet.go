@@ -27,6 +27,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance/abi"
 	"pnyx/test/check"
+	"pnyx/test/upstream/chain"
 )
 
 // patience bounds what a gate waits for. Nothing takes as long when all is well.
@@ -142,19 +143,13 @@ func (w *Wallet) Pay(challenge string, spoil ...func(*Authorization)) Payment {
 	window, _ := terms["maxTimeoutSeconds"].(float64)
 	p.Payload.Authorization = Authorization{
 		From: w.Address(), To: text(terms, "payTo"), Value: text(terms, "amount"), ValidAfter: "0",
-		ValidBefore: strconv.FormatInt(time.Now().Unix()+int64(window), 10), Nonce: randomNonce(),
+		ValidBefore: strconv.FormatInt(time.Now().Unix()+int64(window), 10), Nonce: chain.Keccak(rand.Text()),
 	}
 	for _, change := range spoil {
 		change(&p.Payload.Authorization)
 	}
 	p.Payload.Signature = w.sign(p.Payload.Authorization, terms)
 	return p
-}
-
-func randomNonce() string {
-	nonce := make([]byte, 32)
-	_, _ = rand.Read(nonce) // never fails
-	return "0x" + hex.EncodeToString(nonce)
 }
 
 // sign returns the signature with the recovery id last, as the chain has it.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"pnyx/test/check"
 )
 
 // BlockTime is the time between two blocks of a new chain.
@@ -134,9 +136,7 @@ func (c *Chain) Last(blocks int) (logs [][]Log) {
 
 // Mine adds a block with logs and returns its number.
 func (c *Chain) Mine(logs ...Log) uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.append(logs)
+	return check.Locked(&c.mu, func() uint64 { return c.append(logs) })
 }
 
 // MineEmpty adds empty blocks.
@@ -170,11 +170,7 @@ func (c *Chain) Branch() (restore func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept := slices.Clone(c.blocks)
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.blocks = slices.Clone(kept)
-	}
+	return func() { c.locked(func() { c.blocks = slices.Clone(kept) }) }
 }
 
 // Shrink removes the last blocks, as a node does that goes back.
@@ -232,9 +228,7 @@ func (c *Chain) Create(contract string, number uint64) {
 
 // Calls returns how often a method was called.
 func (c *Chain) Calls(method string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[method]
+	return check.Locked(&c.mu, func() int { return c.calls[method] })
 }
 
 type request struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -98,9 +99,8 @@ func (f *Forum) locked(do func()) {
 }
 
 // Requests returns how many requests a path has had, refused ones included.
-func (f *Forum) Requests(path string) (requests int) {
-	f.locked(func() { requests = f.requests[path] })
-	return requests
+func (f *Forum) Requests(path string) int {
+	return check.Locked(&f.mu, func() int { return f.requests[path] })
 }
 
 // SetUser adds a user, or changes what the field AddressField of a user states.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/governance/abi"
+	"pnyx/test/check"
 )
 
 const (
@@ -250,10 +251,7 @@ func (h *Hub) SwapLast(hidden time.Duration) {
 }
 
 // MCI returns the number of the last message.
-func (h *Hub) MCI() (mci int64) {
-	h.locked(func() { mci = h.mci })
-	return mci
-}
+func (h *Hub) MCI() int64 { return check.Locked(&h.mu, func() int64 { return h.mci }) }
 
 func (h *Hub) change(id string, change func(*proposal)) {
 	h.locked(func() { change(h.proposals[id]) })
@@ -371,10 +369,7 @@ func (h *Hub) spaceRow(s *space) row {
 
 func (h *Hub) proposalRow(p *proposal) row {
 	now := h.clock.Now().Unix()
-	limit := h.switches.LateRescoring
-	if limit == 0 {
-		limit = 20_000
-	}
+	limit := cmp.Or(h.switches.LateRescoring, 20_000)
 	if p.dirty && (len(p.votes) <= limit || now-p.scoresUpdated >= rescoringPause) {
 		p.score(now)
 	}
@@ -388,17 +383,13 @@ func (h *Hub) proposalRow(p *proposal) row {
 	if p.final {
 		scoresState = "final"
 	}
-	kind := p.Type
-	if kind == "" {
-		kind = "single-choice"
-	}
 	updated := any(nil)
 	if p.updated > 0 {
 		updated = p.updated
 	}
 	return row{
 		"id": p.id, "space": row{"id": p.Space}, "author": p.author, "created": p.created, "updated": updated, "start": p.start, "end": p.end,
-		"type": kind, "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
+		"type": cmp.Or(p.Type, "single-choice"), "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
 		"link": "https://snapshot.box/#/s:" + p.Space + "/proposal/" + p.id, "scores": p.scores, "scores_total": p.total,
 		"scores_state": scoresState, "scores_updated": p.scoresUpdated, "votes": p.stated, "flagged": p.flagged, "privacy": p.Privacy,
 		"plugins": json.RawMessage(cmp.Or(p.Plugins, "{}")),

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pnyx/clock"
+	"pnyx/test/check"
 )
 
 const (
@@ -85,9 +86,7 @@ func (h *Hub) Set(change func(*Switches)) { h.locked(func() { change(&h.switches
 // Requests returns how often each root field was asked for, and the number of requests
 // under "".
 func (h *Hub) Requests() map[string]int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return maps.Clone(h.requests)
+	return check.Locked(&h.mu, func() map[string]int { return maps.Clone(h.requests) })
 }
 
 // ServeHTTP implements http.Handler.

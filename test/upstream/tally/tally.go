@@ -16,6 +16,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -114,9 +115,7 @@ func (t *Tally) Switch(change func(*Switches)) {
 
 // Requests returns how many requests asked for a field of the root, refused ones included.
 func (t *Tally) Requests(field string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.requests[field]
+	return check.Locked(&t.mu, func() int { return t.requests[field] })
 }
 
 func (t *Tally) id() string {
