@@ -77,11 +77,7 @@ func (p Program) pinned() []string {
 
 // listed formats cores for taskset.
 func listed(cores []int) string {
-	texts := make([]string, len(cores))
-	for i, core := range cores {
-		texts[i] = strconv.Itoa(core)
-	}
-	return strings.Join(texts, ",")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cores), " ", ","), "[]")
 }
 
 // pinSelf pins the benchmark, which is also a load generator, to some cores.

@@ -46,14 +46,3 @@ func (e *Environment) proposals(ctx context.Context, condition string, limit int
 	}
 	return found
 }
-
-// generation returns the generation of the sorted copy of a proposal's ballots, or zero
-// if there is none.
-func (e *Environment) generation(ctx context.Context, key string) (generation uint64, err error) {
-	_, conn := e.Warehouse(ctx)
-	err = conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
-	if err != nil {
-		return 0, fmt.Errorf("find the copy of %s: %w", key, err)
-	}
-	return generation, nil
-}

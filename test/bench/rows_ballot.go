@@ -43,7 +43,7 @@ func ballotRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				largest, _ := countOfLargest(ctx, e)
 				return Sides{
-					Pnyx:     func(ctx context.Context) float64 { return slowestArrival(ctx, e, largest, 10) },
+					Pnyx:     func(ctx context.Context) float64 { return arrivals(ctx, e, largest, 10, rangedArrival).Max },
 					Baseline: func(ctx context.Context) float64 { return firstArrival(ctx, e, largest) },
 				}
 			},
@@ -106,13 +106,6 @@ func recounted(ctx context.Context, e *Environment, before float64) {
 			return
 		}
 	}
-}
-
-func slowestArrival(ctx context.Context, e *Environment, p Proposal, ballots int) (slowest float64) {
-	for range ballots {
-		slowest = max(slowest, rangedArrival(ctx, e, p))
-	}
-	return slowest
 }
 
 // workerAbove waits until a metric of the worker is above a number.

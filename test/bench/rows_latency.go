@@ -70,7 +70,7 @@ func coldPages(ctx context.Context, e *Environment) []string {
 	}
 	walk := newWalk(ctx, e, "power", shortWalk, 1)
 	for range coldWanted {
-		e.coldURLs = append(e.coldURLs, walk.address())
+		e.coldURLs = append(e.coldURLs, walk.path+walk.cursor)
 		walk.page(ctx)
 	}
 	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret

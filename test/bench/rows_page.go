@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -91,12 +92,13 @@ const apart = 7
 
 // copied waits for the sorted copy of a proposal's ballots.
 func copied(ctx context.Context, e *Environment, p Proposal) (generation uint64) {
-	mustDo(e.worker.until(ctx, func() (err error) {
-		generation, err = e.generation(ctx, p.Key)
-		if err == nil && generation == 0 {
-			err = fmt.Errorf("the ballots of %s are not copied yet", p.Key)
+	_, conn := e.Warehouse(ctx)
+	mustDo(e.worker.until(ctx, func() error {
+		err := conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", p.Key).Scan(&generation)
+		if err != nil || generation == 0 {
+			return errors.Join(fmt.Errorf("the ballots of %s are not copied yet", p.Key), err)
 		}
-		return err
+		return nil
 	}))
 	return generation
 }
@@ -110,7 +112,7 @@ type walk struct {
 	count      int
 	quantile   float64
 	generation uint64
-	cursor     string
+	cursor     string // a parameter; empty for the first page
 	// ends are the last rows of the latest pages. The plain statements start after them.
 	ends []pageEnd
 }
@@ -150,30 +152,22 @@ func (k *walk) figure(took []time.Duration) float64 {
 	return milliseconds(took[int(k.quantile*float64(len(took)-1))])
 }
 
-// address returns the address of the next page.
-func (k *walk) address() string {
-	if k.cursor == "" {
-		return k.path
-	}
-	return k.path + "&cursor=" + url.QueryEscape(k.cursor)
-}
-
 // page reads the next page.
 func (k *walk) page(ctx context.Context) time.Duration {
 	if k.cursor == "" {
 		forgetPages(ctx, k.environment)
 	}
-	address := k.address()
 	began := time.Now()
-	body := must(fetch(ctx, address, k.environment.internal()))
+	body := must(fetch(ctx, k.path+k.cursor, k.environment.internal()))
 	took := time.Since(began)
 	var page struct {
 		Data []pageEnd
 		Meta struct{ Page struct{ NextCursor string } }
 	}
 	mustDo(json.Unmarshal(body, &page))
-	k.cursor = page.Meta.Page.NextCursor
-	if k.cursor != "" {
+	k.cursor = ""
+	if next := page.Meta.Page.NextCursor; next != "" {
+		k.cursor = "&cursor=" + url.QueryEscape(next)
 		k.ends = append(k.ends, page.Data[len(page.Data)-1])
 	}
 	return took

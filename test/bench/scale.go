@@ -169,11 +169,9 @@ const importedBallots = 50_000
 func measureImport(ctx context.Context, e *Environment, p *Point) {
 	largest := e.largestProposal(ctx)
 	var lines strings.Builder
-	now := time.Now()
+	now := time.Now().UnixNano()
 	for i := range importedBallots {
-		id := now.UnixNano() + int64(i)
-		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
-			id, largest.ExternalID, largest.Source, id, now.Unix())
+		fmt.Fprintln(&lines, snapshotBallot(largest, fmt.Sprintf("%040x", now+int64(i)), 1))
 	}
 	began := importText(ctx, e, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()

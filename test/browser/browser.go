@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +31,7 @@ type Tab struct {
 	context.Context
 	t *testing.T
 
-	mu       sync.Mutex
+	mu       check.Mutex
 	requests []Request
 	bytes    map[network.RequestID]int
 	problems []string // errors of scripts, and what a policy refused
@@ -79,8 +78,7 @@ func (b *Tab) Open(url string) {
 // Value returns the value of an expression of JavaScript; a promise is waited for.
 func Value[T any](b *Tab, expression string) T {
 	b.t.Helper()
-	value := env.Must(evaluate[T](b, expression))(b.t)
-	return value
+	return env.Must(evaluate[T](b, expression))(b.t)
 }
 
 func evaluate[T any](b *Tab, expression string) (value T, err error) {

@@ -29,11 +29,20 @@ func MustDo(tb testing.TB, err error) {
 	}
 }
 
+// Mutex is a mutex for fakes, which change and answer in single steps.
+type Mutex struct{ sync.Mutex }
+
+// Do does something while the mutex is held.
+func (m *Mutex) Do(do func()) {
+	m.Lock()
+	defer m.Unlock()
+	do()
+}
+
 // Locked returns what a function returns while a mutex is held.
-func Locked[T any](mu sync.Locker, get func() T) T {
-	mu.Lock()
-	defer mu.Unlock()
-	return get()
+func Locked[T any](m *Mutex, get func() T) (value T) {
+	m.Do(func() { value = get() })
+	return value
 }
 
 // Want compares two values, and names what they are where they differ.

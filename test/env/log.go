@@ -2,14 +2,13 @@ package env
 
 import (
 	"bytes"
-	"sync"
 
 	"pnyx/test/check"
 )
 
 // Buffer is a log that may be read while it is written.
 type Buffer struct {
-	mu   sync.Mutex
+	mu   check.Mutex
 	text bytes.Buffer
 }
 

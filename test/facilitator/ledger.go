@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +27,7 @@ type Ledger struct {
 
 	facilitator *httptest.Server
 
-	mu        sync.Mutex
+	mu        check.Mutex
 	now       func() time.Time
 	transfers []Transfer
 	used      map[string]bool
@@ -90,28 +89,22 @@ func (l *Ledger) Payment(call string) map[string]any {
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
-func (l *Ledger) Behave(call string, how Behaviour) { l.locked(func() { l.behaviour[call] = how }) }
+func (l *Ledger) Behave(call string, how Behaviour) { l.mu.Do(func() { l.behaviour[call] = how }) }
 
 // At stops the clock of the facilitator at a time.
 func (l *Ledger) At(moment time.Time) {
-	l.locked(func() { l.now = func() time.Time { return moment } })
+	l.mu.Do(func() { l.now = func() time.Time { return moment } })
 }
 
 // HangUp breaks the connections to the facilitator.
 func (l *Ledger) HangUp() { l.facilitator.CloseClientConnections() }
 
 // Cancel uses an authorization up without a transfer.
-func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = true }) }
+func (l *Ledger) Cancel(a Authorization) { l.mu.Do(func() { l.used[a.Nonce] = true }) }
 
 // Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
 	return check.Locked(&l.mu, func() string { return l.transfer(a) })
-}
-
-func (l *Ledger) locked(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
 }
 
 // request is the body of a request to the facilitator.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"pnyx/test/check"
@@ -18,7 +17,7 @@ import (
 // Recorder records a history. Any goroutine may use it.
 type Recorder struct {
 	began time.Time
-	mu    sync.Mutex
+	mu    check.Mutex
 	done  History
 }
 
@@ -42,11 +41,7 @@ func (r *Recorder) Begin(o Operation) (end func(outcome func(*Operation))) {
 }
 
 // Add records an operation with the times that it has.
-func (r *Recorder) Add(o Operation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done = append(r.done, o)
-}
+func (r *Recorder) Add(o Operation) { r.mu.Do(func() { r.done = append(r.done, o) }) }
 
 // History returns what was recorded so far.
 func (r *Recorder) History() History {

@@ -83,10 +83,11 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 		return err
 	}
 	for name := range header {
+		isName := func(promised string) bool { return strings.EqualFold(promised, name) }
 		// What is left of a limit matters to who got data; who was refused is told when to ask
 		// again.
 		limited := name == "Ratelimit" && status == http.StatusOK
-		if (limited || name == "Link" || name == "Retry-After") && !slices.ContainsFunc(slices.Collect(maps.Keys(answer.Headers)), named(name)) {
+		if (limited || name == "Link" || name == "Retry-After") && !slices.ContainsFunc(slices.Collect(maps.Keys(answer.Headers)), isName) {
 			return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
 		}
 	}
@@ -155,8 +156,4 @@ func (c *Contract) schema(pointer string) (*jsonschema.Schema, error) {
 	}
 	c.compiled[pointer] = schema
 	return schema, nil
-}
-
-func named(name string) func(promised string) bool {
-	return func(promised string) bool { return strings.EqualFold(promised, name) }
 }

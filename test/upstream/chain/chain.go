@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"pnyx/test/check"
@@ -75,7 +74,7 @@ type Faults struct {
 type Chain struct {
 	*Endpoint
 
-	mu       sync.Mutex
+	mu       check.Mutex
 	id       uint64
 	started  uint64
 	finality uint64
@@ -112,7 +111,7 @@ func (c *Chain) append(logs []Log) uint64 {
 }
 
 // Pace sets the time between two blocks, whole seconds, before there is a second one.
-func (c *Chain) Pace(between time.Duration) { c.locked(func() { c.pace = between }) }
+func (c *Chain) Pace(between time.Duration) { c.mu.Do(func() { c.pace = between }) }
 
 // Standing returns the logs of the blocks that stand, in their order.
 func (c *Chain) Standing() (logs []Log) {
@@ -170,17 +169,11 @@ func (c *Chain) Branch() (restore func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept := slices.Clone(c.blocks)
-	return func() { c.locked(func() { c.blocks = slices.Clone(kept) }) }
+	return func() { c.mu.Do(func() { c.blocks = slices.Clone(kept) }) }
 }
 
 // Shrink removes the last blocks, as a node does that goes back.
-func (c *Chain) Shrink(depth int) { c.locked(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
-
-func (c *Chain) locked(change func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change()
-}
+func (c *Chain) Shrink(depth int) { c.mu.Do(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
 
 // answerFrom is what a call returns from a block on; empty for nothing: it reverts.
 type answerFrom struct {
@@ -223,7 +216,7 @@ func (c *Chain) answer(contract, signature string, args, results []any, isChange
 
 // Create gives a contract code from a block on.
 func (c *Chain) Create(contract string, number uint64) {
-	c.locked(func() { c.created[strings.ToLower(contract)] = number })
+	c.mu.Do(func() { c.created[strings.ToLower(contract)] = number })
 }
 
 // Calls returns how often a method was called.
@@ -247,7 +240,7 @@ type Endpoint struct {
 func (c *Chain) AnotherEndpoint() *Endpoint { return &Endpoint{chain: c} }
 
 // Fail sets how the endpoint fails from now on.
-func (e *Endpoint) Fail(faults Faults) { e.chain.locked(func() { e.failing = faults }) }
+func (e *Endpoint) Fail(faults Faults) { e.chain.mu.Do(func() { e.failing = faults }) }
 
 // ServeHTTP answers JSON-RPC. The answers to a batch are in the reverse order.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -109,7 +109,7 @@ func (h *Hub) AddSpace(s Space) {
 const BrokenName = "{}"
 
 // SetName sets the name in the profile of a voter.
-func (h *Hub) SetName(voter, name string) { h.locked(func() { h.names[voter] = name }) }
+func (h *Hub) SetName(voter, name string) { h.mu.Do(func() { h.names[voter] = name }) }
 
 // Propose publishes a proposal and returns its id.
 func (h *Hub) Propose(p Proposal) string {
@@ -188,7 +188,7 @@ func (h *Hub) Flag(id string) {
 }
 
 // FlagSpace marks a space as spam, or no longer. Nothing is logged.
-func (h *Hub) FlagSpace(id string, flagged bool) { h.locked(func() { h.spaces[id].flagged = flagged }) }
+func (h *Hub) FlagSpace(id string, flagged bool) { h.mu.Do(func() { h.spaces[id].flagged = flagged }) }
 
 // Delete deletes a proposal. The message does not name it.
 func (h *Hub) Delete(id string) {
@@ -199,7 +199,7 @@ func (h *Hub) Delete(id string) {
 }
 
 // Restore undoes Delete, as after trouble in the hub's database. Nothing is logged.
-func (h *Hub) Restore(id string) { h.locked(func() { h.proposals[id].hidden = false }) }
+func (h *Hub) Restore(id string) { h.mu.Do(func() { h.proposals[id].hidden = false }) }
 
 // DeleteSpace deletes a space and all that it has.
 func (h *Hub) DeleteSpace(id string) {
@@ -221,11 +221,11 @@ func (h *Hub) SetPower(id, voter, power string) {
 
 // Break makes a row of a vote unreadable, or readable again: its page cannot be answered.
 func (h *Hub) Break(proposal, voter string, broken bool) {
-	h.locked(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
+	h.mu.Do(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
 }
 
 // Reveal publishes the choices of a shutter proposal.
-func (h *Hub) Reveal(proposal string) { h.locked(func() { h.proposals[proposal].revealed = true }) }
+func (h *Hub) Reveal(proposal string) { h.mu.Do(func() { h.proposals[proposal].revealed = true }) }
 
 // Finalize states final scores. Powers by voter change before, without a trace.
 func (h *Hub) Finalize(proposal string, powers map[string]string) {
@@ -241,27 +241,19 @@ func (h *Hub) Finalize(proposal string, powers map[string]string) {
 
 // Log writes a message of any kind.
 func (h *Hub) Log(kind, id, space string) {
-	h.locked(func() { h.write(kind, id, space, Voter("someone")) })
+	h.mu.Do(func() { h.write(kind, id, space, Voter("someone")) })
 }
 
 // SwapLast makes the last message visible only after a time, although its number is lower
 // than those that follow.
 func (h *Hub) SwapLast(hidden time.Duration) {
-	h.locked(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
+	h.mu.Do(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
 }
 
 // MCI returns the number of the last message.
 func (h *Hub) MCI() int64 { return check.Locked(&h.mu, func() int64 { return h.mci }) }
 
-func (h *Hub) change(id string, change func(*proposal)) {
-	h.locked(func() { change(h.proposals[id]) })
-}
-
-func (h *Hub) locked(change func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	change()
-}
+func (h *Hub) change(id string, change func(*proposal)) { h.mu.Do(func() { change(h.proposals[id]) }) }
 
 func (h *Hub) write(kind, id, space, signer string) {
 	h.mci += 1 + h.switches.Burn

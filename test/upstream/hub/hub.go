@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"pnyx/clock"
@@ -58,7 +57,7 @@ type Switches struct {
 type Hub struct {
 	clock *clock.Clock
 
-	mu        sync.Mutex
+	mu        check.Mutex
 	switches  Switches
 	spaces    map[string]*space
 	proposals map[string]*proposal
@@ -81,7 +80,7 @@ func New(c *clock.Clock) *Hub {
 }
 
 // Set changes the switches.
-func (h *Hub) Set(change func(*Switches)) { h.locked(func() { change(&h.switches) }) }
+func (h *Hub) Set(change func(*Switches)) { h.mu.Do(func() { change(&h.switches) }) }
 
 // Requests returns how often each root field was asked for, and the number of requests
 // under "".
