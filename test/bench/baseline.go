@@ -22,33 +22,30 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// baselineStarter starts the programs that Pnyx is compared with.
-type baselineStarter struct{ *Environment }
-
 // FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
 // answers any method with size bytes. If redisURL is not empty, each request first takes from a
 // bucket in Redis.
-func (e baselineStarter) FiberBaseline(ctx context.Context, size int, redisURL string) string {
-	return e.fiber(ctx, "-size", strconv.Itoa(size), "-redis", redisURL)
+func FiberBaseline(ctx context.Context, e *Environment, size int, redisURL string) string {
+	return fiberBaseline(ctx, e, "-size", strconv.Itoa(size), "-redis", redisURL)
 }
 
 // CompressingBaseline starts a Fiber server like FiberBaseline's that answers with a
 // text, compressed by Fiber's own middleware where the caller accepts it.
-func (e baselineStarter) CompressingBaseline(ctx context.Context, text []byte) string {
+func CompressingBaseline(ctx context.Context, e *Environment, text []byte) string {
 	file := filepath.Join(e.Dir, "answer.json")
 	mustDo(os.WriteFile(file, text, 0o600))
-	return e.fiber(ctx, "-compressed", file)
+	return fiberBaseline(ctx, e, "-compressed", file)
 }
 
 // fiber starts a minimal Fiber server with further arguments.
-func (e baselineStarter) fiber(ctx context.Context, args ...string) string {
+func fiberBaseline(ctx context.Context, e *Environment, args ...string) string {
 	executable := must(os.Executable())
 	listen := freeAddress()
 	url := "http://" + listen + "/"
 	e.Start(ctx, Program{
 		Name: "Fiber baseline", Cores: e.ServeCores,
 		Args: append([]string{executable, "baseline", "-listen", listen}, args...),
-	}, func() error { return answersOK(url) })
+	}, func() error { return answersOK(ctx, url) })
 	return url
 }
 
@@ -92,7 +89,7 @@ func baselineHandler(body []byte, redisURL string) fiber.Handler {
 
 // NginxBaseline starts nginx with one worker process on the serving core and returns the
 // URL of a file of size bytes.
-func (e baselineStarter) NginxBaseline(ctx context.Context, size int) string {
+func NginxBaseline(ctx context.Context, e *Environment, size int) string {
 	listen := freeAddress()
 	dir := must(os.MkdirTemp("", "pnyx-bench-nginx-"))
 	e.Undo(func() error { return os.RemoveAll(dir) })
@@ -104,7 +101,7 @@ func (e baselineStarter) NginxBaseline(ctx context.Context, size int) string {
 	url := "http://" + listen + "/answer.json"
 	e.Start(ctx, Program{
 		Name: "nginx", Cores: e.ServeCores, Args: []string{"nginx", "-c", conf},
-	}, func() error { return answersOK(url) })
+	}, func() error { return answersOK(ctx, url) })
 	return url
 }
 

@@ -13,12 +13,10 @@ import (
 
 // Dataset is generated data. It is generated once and kept between runs.
 type Dataset struct {
-	// Files is the folder of the generated files, in the upstream formats.
-	Files string
-	// Warehouse is the data folder of the engine that the files are imported into.
-	Warehouse string
-	// Size is the amount of data.
-	Size Size
+	// Files is the folder of the generated files, in the upstream formats, and Warehouse the data folder of
+	// the engine that they are imported into.
+	Files, Warehouse string
+	Size             Size
 }
 
 // Size is an amount of generated data.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,40 +34,27 @@ const defaultNiceness = 10
 // programs start when a row first needs them and serve all later rows. Programs that
 // a row starts with Start stop with the row.
 type Environment struct {
-	// Pnyx is the path of the program under test.
-	Pnyx string
-	// Dir is the folder that keeps generated data between runs.
-	Dir string
+	// Pnyx is the path of the program under test, and Dir the folder that keeps generated data between runs.
+	Pnyx, Dir string
 	// Quick selects the quick run: less data and fewer rounds.
 	Quick bool
 	// Niceness is the niceness of the worker and the warehouse.
 	Niceness int
-	// LoadCores are the cores of the load generator.
-	LoadCores []int
-	// ServeCores are the cores of all programs that serve requests, Redis included.
-	ServeCores []int
-	// AllCores are the cores of programs that no request waits for.
-	AllCores []int
+	// LoadCores are of the load generator, ServeCores of all programs that serve requests, Redis
+	// included, and AllCores of programs that no request waits for.
+	LoadCores, ServeCores, AllCores []int
 	// Log receives progress messages.
 	Log io.Writer
 
-	undo   []func() error
-	mark   int
-	data   *Dataset
-	engine *Process
-	redis  *Process
-	worker *Process
-	// workerAdmin is the base URL of the worker's admin address.
-	workerAdmin string
-	api         *Process
-	apiBase     string
-	// admin is the base URL of the node's admin address.
-	admin  string
-	url    string
-	store  redis.UniversalClient
-	conn   driver.Conn
-	token  string
-	secret string
+	undo                       []func() error
+	mark                       int
+	data                       *Dataset
+	engine, redis, worker, api *Process
+	// workerAdmin is the base URL of the worker's admin address, apiBase of the node, and url the one of Redis.
+	workerAdmin, apiBase, url string
+	store                     redis.UniversalClient
+	conn                      driver.Conn
+	token, secret             string
 	// coldURLs are the pages of coldPages, once they were asked for.
 	coldURLs []string
 	// saturations are the saturation rates in requests per second, by row.
@@ -126,10 +114,18 @@ func (e *Environment) end(down int) error {
 func (e *Environment) Close() error { return e.end(0) }
 
 // Start starts a program that stops with the row, and waits until check succeeds.
-func (e *Environment) Start(ctx context.Context, p Program, check func() error) {
+func (e *Environment) Start(ctx context.Context, p Program, check func() error) *Process {
 	process := e.launch(p)
 	e.Undo(process.stop)
 	mustDo(process.until(ctx, check))
+	return process
+}
+
+// listen serves a handler until the end of the row, and returns its address.
+func (e *Environment) listen(handler http.Handler) string {
+	server := httptest.NewServer(handler)
+	e.Undo(func() error { server.CloseClientConnections(); server.Close(); return nil })
+	return server.URL
 }
 
 // shared starts a program that outlives the row. Shared programs stop in reverse order
@@ -190,7 +186,7 @@ func (e *Environment) Published(ctx context.Context) {
 	e.worker = e.shared(ctx, Program{
 		Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness,
 		Env: append(e.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL, "PNYX_ADMIN_LISTEN="+admin),
-	}, func() error { return answersOK(e.workerAdmin + "/readyz") })
+	}, func() error { return answersOK(ctx, e.workerAdmin+"/readyz") })
 }
 
 // settled waits until the warehouse has run no longer statement for half a second.
@@ -218,11 +214,11 @@ func (e *Environment) API(ctx context.Context) (string, *Process) {
 	e.Published(ctx)
 	listen, admin := freeAddresses()
 	fmt.Fprintln(e.Log, "publishing everything")
-	e.apiBase, e.admin = "http://"+listen, "http://"+admin
-	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
+	e.apiBase = "http://" + listen
+	e.api = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK(ctx, "http://"+admin+"/readyz") })
 	// Wait for the sorted copies, and for what the start has begun: both would disturb the first measurements.
-	pageMeter{e}.copied(ctx, e.largestProposal(ctx))
-	publishMeter{e}.awaitQuiet()
+	copied(ctx, e, e.largestProposal(ctx))
+	awaitQuiet(e)
 	return e.apiBase, e.api
 }
 
@@ -273,17 +269,12 @@ func (e *Environment) Token(ctx context.Context) string {
 	var issued struct{ Token string }
 	mustDo(json.Unmarshal([]byte(text), &issued))
 	e.token = issued.Token
-	e.awaitToken(ctx)
-	return e.token
-}
-
-// awaitToken waits until the node knows the token.
-func (e *Environment) awaitToken(ctx context.Context) {
-	base, process := e.API(ctx)
-	mustDo(process.until(ctx, func() error {
-		_, err := sizeOfAnswer(ctx, base+"/v2/meta/usage", e.paid())
+	base, node := e.API(ctx)
+	mustDo(node.until(ctx, func() error { // it does not know the token at once
+		_, err := fetch(ctx, base+"/v2/meta/usage", e.paid())
 		return err
 	}))
+	return e.token
 }
 
 // paid returns the headers of a request with the token.
@@ -314,14 +305,23 @@ func get(ctx context.Context, url string, header http.Header) (status int, body 
 	return response.StatusCode, body, err
 }
 
-// read sends a GET request, which has to be answered with 200, and decodes the answer.
-func read(ctx context.Context, url string, header http.Header, into any) error {
+// fetch is get for a request that has to be answered with 200.
+func fetch(ctx context.Context, url string, header http.Header) ([]byte, error) {
 	status, body, err := get(ctx, url, header)
-	if err == nil {
-		err = json.Unmarshal(body, into)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.300s", url, status, body)
 	}
-	if err != nil || status != http.StatusOK {
-		return errors.Join(fmt.Errorf("%s answers %d: %.300s", url, status, body), err)
+	return body, err
+}
+
+// read fetches an answer and decodes it.
+func read(ctx context.Context, url string, header http.Header, into any) error {
+	body, err := fetch(ctx, url, header)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s answers %.300s: %w", url, body, err)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func importLoads(ctx context.Context, e *Environment, base string) (drives [impo
 		}
 	}
 	for n, load := range loads {
-		drives[n] = must(newDrive(load, callers))
+		drives[n] = newDrive(load, callers)
 		e.Undo(func() error { drives[n].close(); return nil })
 	}
 	return drives

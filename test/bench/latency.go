@@ -19,10 +19,8 @@ import (
 // Latency measures response times under an open load, which sends requests on schedule
 // whether or not earlier ones were answered.
 type Latency struct {
-	// ID identifies the load in the flag -only.
-	ID string
-	// Name describes the load in the report.
-	Name string
+	// ID identifies the load in the flag -only, and Name describes it in the report.
+	ID, Name string
 	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
 	// Prepare returns the requests to send and the saturation rate of the server.
@@ -41,14 +39,10 @@ type Load struct {
 
 // LatencyResult holds the response times of one load, in milliseconds.
 type LatencyResult struct {
-	// ID is the ID of the load.
-	ID string
-	// Name describes the load.
-	Name string
+	ID, Name string
 	// Rate is the rate at which requests were sent, in requests per second.
 	Rate float64
-	// P50 is the median, P99 and P999 are the 99th and 99.9th percentiles, and Max is the slowest
-	// response.
+	// P50, P99 and P999 are percentiles, and Max is the slowest response.
 	P50, P99, P999, Max float64
 	// Count is the number of measured requests, and Failed of those without a successful response.
 	Count, Failed int64
@@ -63,10 +57,10 @@ const maxLatency = 30 * time.Second
 func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) LatencyResult {
 	load := l.Prepare(ctx, e)
 	if l.Publishing {
-		stop := latencyMeter{e}.keepPublishing(ctx)
+		stop := keepPublishing(ctx, e)
 		defer stop()
 	}
-	drive := must(newDrive(load, connections))
+	drive := newDrive(load, connections)
 	defer drive.close()
 	rate := load.Saturation / 2
 	must2(drive.run(ctx, rate, length/10)) // to warm up
@@ -95,17 +89,11 @@ type drive struct {
 	failure atomic.Pointer[string]
 }
 
-func newDrive(load Load, connections int) (*drive, error) {
+func newDrive(load Load, connections int) *drive {
 	d := &drive{}
-	if len(load.URLs) == 0 {
-		return nil, errors.New("a load without requests")
-	}
 	var host string
 	for _, address := range load.URLs {
-		parsed, err := url.Parse(address)
-		if err != nil {
-			return nil, fmt.Errorf("an address of the load: %w", err)
-		}
+		parsed := must(url.Parse(address))
 		host = parsed.Host
 		request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", parsed.RequestURI(), host)
 		for name, values := range load.Header {
@@ -114,14 +102,9 @@ func newDrive(load Load, connections int) (*drive, error) {
 		d.requests = append(d.requests, append(request, "\r\n"...))
 	}
 	for range connections {
-		conn, err := net.Dial("tcp", host) //nolint:noctx // loopback
-		if err != nil {
-			d.close()
-			return nil, fmt.Errorf("connect: %w", err)
-		}
-		d.conns = append(d.conns, conn)
+		d.conns = append(d.conns, must(net.Dial("tcp", host))) //nolint:noctx // loopback
 	}
-	return d, nil
+	return d
 }
 
 func (d *drive) close() {

@@ -44,9 +44,14 @@ func readWrk(text string) (float64, error) {
 	if refused := wrkRefused.FindString(text); refused != "" {
 		return 0, fmt.Errorf("the load met with errors: %s", refused)
 	}
-	found := wrkRate.FindStringSubmatch(text)
+	return rateIn(text, wrkRate)
+}
+
+// rateIn returns the number that a pattern finds in the output of a program.
+func rateIn(text string, pattern *regexp.Regexp) (float64, error) {
+	found := pattern.FindStringSubmatch(text)
 	if found == nil {
-		return 0, fmt.Errorf("wrk prints no rate: %s", text)
+		return 0, fmt.Errorf("no rate is printed: %s", text)
 	}
 	return strconv.ParseFloat(found[1], 64)
 }

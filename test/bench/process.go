@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -37,9 +36,8 @@ type Process struct {
 
 // Program is a command to run, with its cores and its niceness.
 type Program struct {
-	// Name is the name of the executable or its path.
-	Name string
-	// Args are the arguments without the name.
+	Name string // in errors
+	// Args are the command and its arguments.
 	Args []string
 	// Env is added to the environment of the benchmark, as NAME=value.
 	Env []string
@@ -79,11 +77,7 @@ func (p Program) pinned() []string {
 
 // listed formats cores for taskset.
 func listed(cores []int) string {
-	texts := make([]string, len(cores))
-	for i, core := range cores {
-		texts[i] = strconv.Itoa(core)
-	}
-	return strings.Join(texts, ",")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cores), " ", ","), "[]")
 }
 
 // pinSelf pins the benchmark, which is also a load generator, to some cores.
@@ -174,24 +168,16 @@ func freeAddress() string {
 	return listener.Addr().String()
 }
 
-// answersOK returns an error unless a GET of the URL answers 200.
-func answersOK(url string) error {
-	client := http.Client{Timeout: 5 * time.Second}
-	response, err := client.Get(url) //nolint:noctx // it has a timeout
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
+// answersOK returns an error unless a GET of the URL answers 200 in time.
+func answersOK(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := fetch(ctx, url, nil)
+	return err
 }
 
 // ownCores returns the cores available to the benchmark before pinSelf.
-//
-//nolint:gochecknoglobals // read once
-var ownCores = sync.OnceValues(cores)
+var ownCores = sync.OnceValues(cores) //nolint:gochecknoglobals // read once
 
 // maxCores is how many cores a set of them may hold.
 const maxCores = 1024

@@ -8,12 +8,9 @@ import (
 
 // Proposal is a proposal of the data set.
 type Proposal struct {
-	// Key is the proposalKey of the API.
-	Key string
-	// Source is the id of the upstream source.
-	Source string
-	// ExternalID is the proposal's id at the upstream source.
-	ExternalID string
+	// Key is the proposalKey of the API, Source the id of the upstream source, and ExternalID the
+	// proposal's id there.
+	Key, Source, ExternalID string
 	// Votes is the number of ballots that count.
 	Votes uint64
 }
@@ -30,14 +27,10 @@ func (e *Environment) smallProposal(ctx context.Context) Proposal {
 
 // proposal returns the first proposal that matches an SQL condition.
 func (e *Environment) proposal(ctx context.Context, condition string) Proposal {
-	found := e.proposals(ctx, condition, 1)
-	if len(found) == 0 {
-		mustDo(errors.New("there is no proposal where " + condition))
-	}
-	return found[0]
+	return e.proposals(ctx, condition, 1)[0]
 }
 
-// proposals returns the first proposals that match an SQL condition.
+// proposals returns the first proposals that match an SQL condition; without any, the row ends.
 func (e *Environment) proposals(ctx context.Context, condition string, limit int) (found []Proposal) {
 	_, conn := e.Warehouse(ctx)
 	rows := must(conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
@@ -48,17 +41,8 @@ func (e *Environment) proposals(ctx context.Context, condition string, limit int
 		mustDo(rows.Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes))
 		found = append(found, p)
 	}
-	mustDo(rows.Err())
-	return found
-}
-
-// generation returns the generation of the sorted copy of a proposal's ballots, or zero
-// if there is none.
-func (e *Environment) generation(ctx context.Context, key string) (generation uint64, err error) {
-	_, conn := e.Warehouse(ctx)
-	err = conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
-	if err != nil {
-		return 0, fmt.Errorf("find the copy of %s: %w", key, err)
+	if err := rows.Err(); err != nil || len(found) == 0 {
+		mustDo(errors.Join(errors.New("there is no proposal where "+condition), err))
 	}
-	return generation, nil
+	return found
 }

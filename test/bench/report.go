@@ -12,16 +12,11 @@ import (
 
 // Report holds all results of a run.
 type Report struct {
-	// Began is the start time of the run, and Took its duration.
-	Began time.Time
-	Took  time.Duration
-	// Machine describes the machine that the run used.
-	Machine Machine
-	// Quick marks a quick run: less data and fewer rounds.
-	Quick bool
-	// Size is the size of the data set.
-	Size Size
-	// Results has one entry for each measured row, and Latencies for each measured load.
+	Began     time.Time
+	Took      time.Duration
+	Machine   Machine
+	Quick     bool
+	Size      Size
 	Results   []Result
 	Latencies []LatencyResult
 	// Importing is drawn.
@@ -57,6 +52,10 @@ func thisMachine(root string) Machine {
 
 // Markdown writes the report as a document.
 func (r Report) Markdown(out io.Writer) {
+	note := ""
+	if r.Quick {
+		note = " A quick run: few rounds, and less data than a full one."
+	}
 	fmt.Fprintf(out, `# Measured
 
 Written by %[1]smake bench%[1]s; do not edit. Pnyx and a baseline, a minimal program for the same work, are measured in turns in
@@ -68,17 +67,10 @@ from merged parts, as they are some hours after an import.
 with %[11]d.%[12]s
 
 `, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"),
-		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
+		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, note)
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
 	r.Importing.markdown(out)
-}
-
-func (r Report) quickNote() string {
-	if r.Quick {
-		return " A quick run: few rounds, and less data than a full one."
-	}
-	return ""
 }
 
 func (r Report) markdownRatios(out io.Writer) {

@@ -11,31 +11,21 @@ type Measure func(context.Context) float64
 
 // Sides are the two measurements that a row compares, ready to run.
 type Sides struct {
-	// Pnyx measures Pnyx.
-	Pnyx Measure
-	// Baseline measures the baseline. It is nil if the row has only a bound.
-	Baseline Measure
+	// Baseline is nil if the row has only a bound.
+	Pnyx, Baseline Measure
 }
 
 // Row is one comparison of Pnyx with a baseline, a minimal program for the same work. Measurements alternate between the two, so that other load on the machine
 // affects both.
 type Row struct {
-	// ID identifies the row in the flag -only.
-	ID string
-	// Name describes the measurement of Pnyx.
-	Name string
-	// Baseline describes what Pnyx is compared with.
-	Baseline string
-	// Unit is the unit of both figures: "requests/s", "ms", "s", "MB", "rows/s".
-	Unit string
-	// Ratio bounds the median over all rounds of Pnyx ÷ baseline.
-	Ratio Bound
-	// Value bounds the median over all rounds of Pnyx.
-	Value Bound
-	// Rounds is the number of measurements of each side; zero omits the row.
-	Rounds int
-	// Quick is the number of rounds in a quick run; zero omits the row.
-	Quick int
+	// ID identifies the row in the flag -only, Name describes the measurement of Pnyx, and Baseline what
+	// that is compared with. Unit is of both figures: "requests/s", "ms", "s", "MB", "rows/s".
+	ID, Name, Baseline, Unit string
+	// Ratio bounds the median over all rounds of Pnyx ÷ baseline, and Value that of Pnyx.
+	Ratio, Value Bound
+	// Rounds is the number of measurements of each side, and Quick of those in a quick run; zero omits
+	// the row.
+	Rounds, Quick int
 	// Prepare starts the programs of the row. Those started through Environment.Start stop
 	// after the row.
 	Prepare func(context.Context, *Environment) Sides
@@ -43,8 +33,7 @@ type Row struct {
 
 // Bound limits a figure. The zero value allows every figure.
 type Bound struct {
-	// Min is the minimum and Max the maximum; zero means none.
-	Min, Max float64
+	Min, Max float64 // zero means none
 }
 
 // AtLeast returns a bound with a minimum.
@@ -74,16 +63,10 @@ func (b Bound) String() string {
 
 // Result is the outcome of a row.
 type Result struct {
-	// Row is the row that was measured.
 	Row Row `json:"-"`
-	// ID is the ID of the row.
-	ID string
-	// Pnyx has the figures of Pnyx.
-	Pnyx Spread
-	// Baseline has the figures of the baseline; its Count is zero without one.
-	Baseline Spread
-	// Ratio has Pnyx ÷ baseline of each round.
-	Ratio Spread
+	ID  string
+	// Baseline has a Count of zero without one. Ratio has Pnyx ÷ baseline of each round.
+	Pnyx, Baseline, Ratio Spread
 }
 
 // Reached reports whether the medians are within the bounds of the row.
@@ -93,8 +76,6 @@ func (r Result) Reached() bool {
 
 // Spread summarizes repeated measurements of one figure.
 type Spread struct {
-	// Min and Max are the smallest and the largest figure, and Median is the middle one, or the mean
-	// of the two middle ones.
 	Min, Median, Max float64
 	// Count is the number of measurements.
 	Count int

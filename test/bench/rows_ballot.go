@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,16 +22,16 @@ func ballotRows() []Row {
 			Value: AtMost(0.5), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				small := e.smallProposal(ctx)
-				return Sides{Pnyx: func(ctx context.Context) float64 { return arrivalMeter{e}.arrival(ctx, small) }}
+				return Sides{Pnyx: func(ctx context.Context) float64 { return arrival(ctx, e, small) }}
 			},
 		},
 		{
 			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
 			Baseline: "a plain statement that counts its ballots once", Value: AtMost(0.6), Rounds: 5, Quick: 2,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
-				largest, statement := arrivalMeter{e}.countOfLargest(ctx)
+				largest, statement := countOfLargest(ctx, e)
 				return Sides{
-					Pnyx:     func(ctx context.Context) float64 { return arrivalMeter{e}.rangedArrival(ctx, largest) },
+					Pnyx:     func(ctx context.Context) float64 { return rangedArrival(ctx, e, largest) },
 					Baseline: func(ctx context.Context) float64 { return timeStatements(ctx, e.conn, statement) },
 				}
 			},
@@ -42,21 +41,18 @@ func ballotRows() []Row {
 			Baseline: "the first ballot after a start of the worker, which is counted with all others", Unit: "s",
 			Value: AtMost(1.2), Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
-				largest, _ := arrivalMeter{e}.countOfLargest(ctx)
+				largest, _ := countOfLargest(ctx, e)
 				return Sides{
-					Pnyx:     func(ctx context.Context) float64 { return arrivalMeter{e}.slowestArrival(ctx, largest, 10) },
-					Baseline: func(ctx context.Context) float64 { return arrivalMeter{e}.firstArrival(ctx, largest) },
+					Pnyx:     func(ctx context.Context) float64 { return arrivals(ctx, e, largest, 10, rangedArrival).Max },
+					Baseline: func(ctx context.Context) float64 { return firstArrival(ctx, e, largest) },
 				}
 			},
 		},
 	}
 }
 
-// arrivalMeter measures how soon ballots count.
-type arrivalMeter struct{ *Environment }
-
 // countOfLargest returns the largest proposal, and the statement that counts its ballots.
-func (e arrivalMeter) countOfLargest(ctx context.Context) (Proposal, string) {
+func countOfLargest(ctx context.Context, e *Environment) (Proposal, string) {
 	e.API(ctx)
 	largest := e.largestProposal(ctx)
 	return largest, fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
@@ -73,12 +69,12 @@ const (
 )
 
 // firstArrival restarts the worker and returns the seconds of the first ballot after it.
-func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) float64 {
+func firstArrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	mustDo(e.worker.stop())
 	e.worker = nil
 	e.Published(ctx)
-	e.workerAbove(ctx, publishedMetric, 0)
-	return e.arrival(ctx, p)
+	workerAbove(ctx, e, publishedMetric, 0)
+	return arrival(ctx, e, p)
 }
 
 // rangedAttempts is how many ballots may be counted with all others before one is counted with
@@ -86,14 +82,14 @@ func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) float64 {
 const rangedAttempts = 5
 
 // rangedArrival returns the seconds of a ballot that is counted with its range of voters.
-func (e arrivalMeter) rangedArrival(ctx context.Context, p Proposal) float64 {
+func rangedArrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	for range rangedAttempts {
-		recounts, before := must(e.workerMetric(ctx, recountsMetric)), must(e.workerMetric(ctx, rangedMetric))
-		took := e.arrival(ctx, p)
-		if must(e.workerMetric(ctx, rangedMetric)) > before {
+		recounts, before := must(workerMetric(ctx, e, recountsMetric)), must(workerMetric(ctx, e, rangedMetric))
+		took := arrival(ctx, e, p)
+		if must(workerMetric(ctx, e, rangedMetric)) > before {
 			return took
 		}
-		e.recounted(ctx, recounts)
+		recounted(ctx, e, recounts)
 	}
 	mustDo(errors.New("the worker has counted all ballots of the proposal"))
 	return 0
@@ -101,28 +97,21 @@ func (e arrivalMeter) rangedArrival(ctx context.Context, p Proposal) float64 {
 
 // recounted waits until the worker has made more recounts than so many: one of a proposal, and
 // one of its DAO if this is large.
-func (e arrivalMeter) recounted(ctx context.Context, before float64) {
+func recounted(ctx context.Context, e *Environment, before float64) {
 	began := time.Now()
-	e.workerAbove(ctx, recountsMetric, before)
+	workerAbove(ctx, e, recountsMetric, before)
 	// The worker rests for four times as long as the first count took.
 	for longest := 10*time.Since(began) + time.Second; time.Since(began) < longest; wait(100 * time.Millisecond) {
-		if must(e.workerMetric(ctx, recountsMetric)) > before+1 {
+		if must(workerMetric(ctx, e, recountsMetric)) > before+1 {
 			return
 		}
 	}
 }
 
-func (e arrivalMeter) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64) {
-	for range ballots {
-		slowest = max(slowest, e.rangedArrival(ctx, p))
-	}
-	return slowest
-}
-
 // workerAbove waits until a metric of the worker is above a number.
-func (e arrivalMeter) workerAbove(ctx context.Context, name string, number float64) {
+func workerAbove(ctx context.Context, e *Environment, name string, number float64) {
 	mustDo(e.worker.until(ctx, func() error {
-		value, err := e.workerMetric(ctx, name)
+		value, err := workerMetric(ctx, e, name)
 		if err == nil && value <= number {
 			err = fmt.Errorf("%s is still %v", name, value)
 		}
@@ -131,10 +120,10 @@ func (e arrivalMeter) workerAbove(ctx context.Context, name string, number float
 }
 
 // workerMetric returns a metric of the worker that has no labels.
-func (e arrivalMeter) workerMetric(ctx context.Context, name string) (float64, error) {
-	status, body, err := get(ctx, e.workerAdmin+"/metrics", nil)
-	if err != nil || status != http.StatusOK {
-		return 0, errors.Join(fmt.Errorf("metrics of the worker: status %d", status), err)
+func workerMetric(ctx context.Context, e *Environment, name string) (float64, error) {
+	body, err := fetch(ctx, e.workerAdmin+"/metrics", nil)
+	if err != nil {
+		return 0, err
 	}
 	for lines := bufio.NewScanner(strings.NewReader(string(body))); lines.Scan(); {
 		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
@@ -146,13 +135,13 @@ func (e arrivalMeter) workerMetric(ctx context.Context, name string) (float64, e
 
 // arrival imports a ballot of a new voter and returns the time until it is counted, in
 // seconds. The time includes the start of the import command.
-func (e arrivalMeter) arrival(ctx context.Context, p Proposal) float64 {
+func arrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	base, _ := e.API(ctx)
 	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
-	before := must(e.votes(ctx, summary))
-	began := e.importText(ctx, e.newBallot(p)+"\n", e.warehouseEnv(), 0)
+	before := must(votes(ctx, e, summary))
+	began := importText(ctx, e, newBallot(e, p)+"\n", e.warehouseEnv(), 0)
 	mustDo(e.api.until(ctx, func() error {
-		votes, err := e.votes(ctx, summary)
+		votes, err := votes(ctx, e, summary)
 		if err == nil && votes <= before {
 			err = errors.New("the ballot is not counted yet")
 		}
@@ -162,7 +151,7 @@ func (e arrivalMeter) arrival(ctx context.Context, p Proposal) float64 {
 }
 
 // importText imports lines of a source file, and returns when that began.
-func (e arrivalMeter) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time) {
+func importText(ctx context.Context, e *Environment, lines string, environ []string, niceness int) (began time.Time) {
 	path := filepath.Join(e.Dir, "lines.ndjson")
 	mustDo(os.WriteFile(path, []byte(lines), 0o600))
 	began = time.Now()
@@ -171,14 +160,14 @@ func (e arrivalMeter) importText(ctx context.Context, lines string, environ []st
 }
 
 // newBallot returns a ballot of a new voter in the format of Snapshot.
-func (e arrivalMeter) newBallot(p Proposal) string {
+func newBallot(e *Environment, p Proposal) string {
 	e.ballots++
 	return snapshotBallot(p, strconv.FormatInt(time.Now().UnixNano()+int64(e.ballots), 16), 1)
 }
 
 // changedBallot returns the ballot of the same voter each time, with another power: the
 // proposal changes, and gets no more ballots however often that is measured.
-func (e arrivalMeter) changedBallot(p Proposal) string {
+func changedBallot(e *Environment, p Proposal) string {
 	e.ballots++
 	return snapshotBallot(p, "c4a49ed", 1+e.ballots)
 }
@@ -189,7 +178,7 @@ func snapshotBallot(p Proposal, name string, power int) string {
 }
 
 // votes returns the number of votes in a summary.
-func (e arrivalMeter) votes(ctx context.Context, summary string) (int, error) {
+func votes(ctx context.Context, e *Environment, summary string) (int, error) {
 	var found struct {
 		Data struct{ Held struct{ Votes string } } // totals may be upstream's
 	}

@@ -62,9 +62,7 @@ func (e *Environment) wait(ctx context.Context) *waitingRequests {
 		mustDo(errors.Join(fmt.Errorf("at most %d open files: raise it with ulimit -n", files.Cur), err))
 	}
 	listen, admin := freeAddresses()
-	node := e.launch(e.apiAt(listen, admin))
-	e.Undo(node.stop)
-	mustDo(node.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") }))
+	node := e.Start(ctx, e.apiAt(listen, admin), func() error { return answersOK(ctx, "http://"+admin+"/readyz") })
 	before := node.peakMemory()
 	w := &waitingRequests{}
 	e.Undo(w.close)
@@ -84,7 +82,7 @@ func (e *Environment) wait(ctx context.Context) *waitingRequests {
 
 // answerHas returns an error unless the answer to a GET contains a text.
 func answerHas(ctx context.Context, url, text string) error {
-	_, body, err := get(ctx, url, nil)
+	body, err := fetch(ctx, url, nil)
 	if err == nil && !bytes.Contains(body, []byte(text)) {
 		err = fmt.Errorf("%s lacks %q", url, text)
 	}

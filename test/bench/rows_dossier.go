@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // dossiersMeasured is how many dossiers one figure is measured over, and pendingFor how long one of
@@ -43,32 +43,21 @@ func dossierRows() []Row {
 func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) Sides {
 	base, _ := e.API(ctx)
 	proposals := e.proposals(ctx, condition, count)
-	if len(proposals) == 0 {
-		mustDo(errors.New("there is no proposal where " + condition))
-	}
 	return Sides{Pnyx: func(ctx context.Context) float64 {
-		pageMeter{e}.forgetPages(ctx)
+		forgetPages(ctx, e)
 		wait(nodeCopies)
-		var working sync.WaitGroup
-		took, errs := make([]time.Duration, len(proposals)), make([]error, callers)
-		next := make(chan int, len(proposals))
-		for n := range proposals {
-			next <- n
-		}
-		close(next)
+		took := make([]time.Duration, len(proposals))
+		group, groupCtx := errgroup.WithContext(ctx)
+		group.SetLimit(callers)
 		began := time.Now()
-		for caller := range callers {
-			working.Go(func() {
-				for n := range next {
-					if took[n], errs[caller] = awaitDossier(ctx, base+"/v2/proposals/"+proposals[n].Key+"/evidence", e.internal()); errs[caller] != nil {
-						return
-					}
-				}
+		for n, p := range proposals {
+			group.Go(func() (err error) {
+				took[n], err = awaitDossier(groupCtx, base+"/v2/proposals/"+p.Key+"/evidence", e.internal())
+				return err
 			})
 		}
-		working.Wait()
+		mustDo(group.Wait())
 		all := time.Since(began)
-		mustDo(errors.Join(errs...))
 		if callers > 1 {
 			return float64(len(proposals)) / all.Seconds()
 		}

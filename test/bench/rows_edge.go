@@ -19,7 +19,7 @@ func edgeRows() []Row {
 			ID: id, Name: name + " at the edge", Baseline: "nginx, a static file", Unit: "requests/s", Ratio: AtLeast(least), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				url, header, size := atEdge(ctx, e, hot, 0)
-				static := baselineStarter{e}.NginxBaseline(ctx, size)
+				static := NginxBaseline(ctx, e, size)
 				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(static, nil)}
 			},
 		}

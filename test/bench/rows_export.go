@@ -72,7 +72,7 @@ type export struct {
 func exportOfVote(ctx context.Context, e *Environment) *export {
 	base, node := e.API(ctx)
 	largest := e.largestProposal(ctx)
-	pageMeter{e}.copied(ctx, largest)
+	copied(ctx, e, largest)
 	votes := "/v2/proposals/" + largest.Key + "/votes"
 	return &export{environment: e, node: node, base: base, manifest: votes + "/export", votes: []string{votes}}
 }
@@ -123,7 +123,7 @@ func (x *export) download() *download { return &download{environment: x.environm
 // begin removes all pages and parts from the shared Redis.
 func (x *export) begin(ctx context.Context) *download {
 	if x.environment.api == x.node {
-		pageMeter{x.environment}.forgetPages(ctx)
+		forgetPages(ctx, x.environment)
 	}
 	return x.download()
 }

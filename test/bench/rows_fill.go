@@ -35,19 +35,16 @@ func coldKinds() []coldKind {
 	}
 }
 
-// row returns the ID of the row with so many callers.
-func (k coldKind) row(callers int) string { return fmt.Sprintf("fills-%s-%d", k.id, callers) }
-
 // fillRows measure distinct cold pages of each kind with 1, 16 and 64 callers.
 func fillRows() []Row {
 	var rows []Row
 	for _, kind := range coldKinds() {
 		for _, callers := range []int{1, 16, 64} {
 			row := Row{
-				ID: kind.row(callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
+				ID: fmt.Sprintf("fills-%s-%d", kind.id, callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
 				Baseline: "plain Fiber handler, constant body", Unit: "requests/s", Rounds: 3,
 				Prepare: func(ctx context.Context, e *Environment) Sides {
-					return fillMeter{e}.coldFills(ctx, kind, callers)
+					return coldFills(ctx, e, kind, callers)
 				},
 			}
 			if callers == connections {
@@ -59,20 +56,17 @@ func fillRows() []Row {
 	return rows
 }
 
-// fillMeter measures distinct pages for many callers.
-type fillMeter struct{ *Environment }
-
 // coldFills compares pages that are not in Redis with a handler that returns as many bytes. They
 // are read from tables whose parts are merged, as they are some hours after an import.
-func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) Sides {
-	load := e.coldLoadOf(ctx, kind)
-	e.mergeParts(ctx, "ballots", "proposal_states")
+func coldFills(ctx context.Context, e *Environment, kind coldKind, callers int) Sides {
+	load := coldLoadOf(ctx, e, kind)
+	mergeParts(ctx, e, "ballots", "proposal_states")
 	size := must(sizeOfAnswer(ctx, load.URLs[0], load.Header))
-	baseline := baselineStarter(e).FiberBaseline(ctx, size, "")
+	baseline := FiberBaseline(ctx, e, size, "")
 	measure := func(load Load, cold bool) Measure {
 		return func(ctx context.Context) float64 {
-			pageMeter(e).forgetPages(ctx)
-			return e.closedLoad(ctx, load, callers, cold)
+			forgetPages(ctx, e)
+			return closedLoad(ctx, e, load, callers, cold)
 		}
 	}
 	plain := Load{URLs: []string{baseline}, Header: http.Header{}}
@@ -80,14 +74,14 @@ func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) Si
 }
 
 // mergeParts merges the parts of tables.
-func (e fillMeter) mergeParts(ctx context.Context, tables ...string) {
+func mergeParts(ctx context.Context, e *Environment, tables ...string) {
 	for _, table := range tables {
 		mustDo(e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"))
 	}
 }
 
 // coldLoadOf returns requests for distinct pages of a kind.
-func (e fillMeter) coldLoadOf(ctx context.Context, kind coldKind) (load Load) {
+func coldLoadOf(ctx context.Context, e *Environment, kind coldKind) (load Load) {
 	base, _ := e.API(ctx)
 	load.Header = e.internal()
 	rows := must(e.conn.Query(ctx, kind.paths))
@@ -105,8 +99,8 @@ func (e fillMeter) coldLoadOf(ctx context.Context, kind coldKind) (load Load) {
 
 // closedLoad returns the requests per second that callers get who each send the next request
 // when the last is answered. A cold load ends when it has requested each page once.
-func (e fillMeter) closedLoad(ctx context.Context, load Load, callers int, cold bool) float64 {
-	drive := must(newDrive(load, callers))
+func closedLoad(ctx context.Context, e *Environment, load Load, callers int, cold bool) float64 {
+	drive := newDrive(load, callers)
 	defer drive.close()
 	drive.once = cold
 	began := time.Now()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,9 +127,7 @@ func (f *following) until(ctx context.Context, e *Environment, sources string, v
 func followHub(ctx context.Context, e *Environment, f *following) {
 	upstream, votes := hub.New(nil), map[string]int{}
 	upstream.Set(func(s *hub.Switches) { s.Limit = hubLimit })
-	server := httptest.NewServer(upstream)
-	e.Undo(func() error { server.Close(); return nil })
-	file := []string{fmt.Sprintf("contact: ops@example.org\nsnapshot: {url: %s/graphql}\ndaos:", server.URL)}
+	file := []string{fmt.Sprintf("contact: ops@example.org\nsnapshot: {url: %s/graphql}\ndaos:", e.listen(upstream))}
 	now := time.Now()
 	for n := range spacesOfHub {
 		id := fmt.Sprintf("space%d", n)
@@ -211,9 +208,8 @@ func followGovernor(ctx context.Context, e *Environment, f *following) {
 		c.Mine(logs...)
 	}
 	var requests atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests.Add(1); c.ServeHTTP(w, r) }))
-	e.Undo(func() error { server.Close(); return nil })
-	err := f.until(ctx, e, governorSources(server.URL, nodeLimit), map[string]int{"harbor": governorVotes})
+	node := e.listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests.Add(1); c.ServeHTTP(w, r) }))
+	err := f.until(ctx, e, governorSources(node, nodeLimit), map[string]int{"harbor": governorVotes})
 	f.requests = float64(requests.Load())
 	fmt.Fprintf(e.Log, "  %d requests, %d for logs\n", requests.Load(), c.Calls("eth_getLogs"))
 	mustDo(err)
@@ -242,8 +238,8 @@ func followDelegations(ctx context.Context, e *Environment) Sides {
 		}
 		c.Mine(logs...)
 	}
-	server, ended := httptest.NewServer(c), make(chan struct{})
-	e.Undo(func() error { close(ended); server.Close(); return nil })
+	node, ended := e.listen(c), make(chan struct{})
+	e.Undo(func() error { close(ended); return nil })
 	go func() {
 		for next := time.Tick(chain.BlockTime); ; c.Mine() {
 			select {
@@ -255,7 +251,7 @@ func followDelegations(ctx context.Context, e *Environment) Sides {
 	}()
 	return Sides{
 		Pnyx: func(ctx context.Context) float64 {
-			s := startFollowing(e, governorSources(server.URL, 60_000))
+			s := startFollowing(e, governorSources(node, 60_000))
 			began := time.Now()
 			mustDo(s.process.until(ctx, func() error {
 				wait(time.Second)
@@ -274,7 +270,7 @@ func followDelegations(ctx context.Context, e *Environment) Sides {
 			for first := 0; first < governorBlocks; first += blocksPerRequest {
 				body := fmt.Sprintf(`{"id":1,"method":"eth_getLogs","params":[{"address":["%s"],"fromBlock":"0x%x","toBlock":"0x%x"}]}`,
 					tokenAddress, first, first+blocksPerRequest-1)
-				response := must(http.Post(server.URL, "application/json", strings.NewReader(body))) //nolint:noctx,bodyclose // of a row; closed below
+				response := must(http.Post(node, "application/json", strings.NewReader(body))) //nolint:noctx,bodyclose,gosec // of a row; closed below
 				var answer struct{ Result []struct{ Data string } }
 				mustDo(errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close()))
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -26,11 +27,11 @@ func httpRows() []Row {
 	return []Row{
 		row("hot-free", free, "plain Fiber handler, constant body", AtLeast(0.75), 7, 3, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, ""), nil)
+				return e.Saturate(FiberBaseline(ctx, e, size, ""), nil)
 			}),
 		row("hot-free-nginx", free, "nginx, a static file", Bound{}, 3, 1, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				return e.Saturate(baselineStarter{e}.NginxBaseline(ctx, size), nil)
+				return e.Saturate(NginxBaseline(ctx, e, size), nil)
 			}),
 		{
 			ID: "hot-free-gzip", Name: free + ", in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
@@ -38,14 +39,14 @@ func httpRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				url, _, _ := e.hotFree(ctx)
 				_, text := must2(get(ctx, url, nil))
-				baseline := baselineStarter{e}.CompressingBaseline(ctx, text)
+				baseline := CompressingBaseline(ctx, e, text)
 				accepts := http.Header{"Accept-Encoding": {"gzip"}}
 				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}
 			},
 		},
 		row("hot-paid", paid, "plain Fiber handler, one redis_rate Allow, pipelined", AtLeast(0.9), 7, 3, (*Environment).hotPaid,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, e.url), nil)
+				return e.Saturate(FiberBaseline(ctx, e, size, e.url), nil)
 			}),
 		row("hot-paid-redis", paid, "redis-benchmark GET, not pipelined", Bound{}, 3, 1, (*Environment).hotPaid,
 			func(_ context.Context, e *Environment, size int) Measure { return e.redisBenchmark(size) }),
@@ -70,10 +71,7 @@ func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Head
 }
 
 func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, error) {
-	status, body, err := get(ctx, url, header)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("%s answers %d: %s", url, status, body)
-	}
+	body, err := fetch(ctx, url, header)
 	return len(body), err
 }
 
@@ -96,15 +94,6 @@ func (e *Environment) redisBenchmark(size int) Measure {
 }
 
 // readRedisBenchmark reads the rate of GET from lines such as "GET","74074.07",….
-func readRedisBenchmark(text string) (float64, error) {
-	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), `"`, ""), ",")
-		var rate float64
-		if fields[0] != "GET" || len(fields) < 2 {
-			continue
-		}
-		_, err := fmt.Sscan(fields[1], &rate)
-		return rate, err
-	}
-	return 0, fmt.Errorf("redis-benchmark prints no rate: %s", text)
-}
+func readRedisBenchmark(text string) (float64, error) { return rateIn(text, redisRate) }
+
+var redisRate = regexp.MustCompile(`(?m)^"?GET"?,"?([0-9.]+)`)

@@ -28,7 +28,7 @@ func idleRows() []Row {
 func idleServe(ctx context.Context, e *Environment) Sides {
 	served := e.serve(ctx, e.temporary("idle-"), "--demo")
 	wait(idleSettle)
-	return Sides{Pnyx: func(context.Context) float64 {
+	return Sides{Pnyx: func(ctx context.Context) float64 {
 		before := treeTime(served.process.command.Process.Pid)
 		began := time.Now()
 		wait(idleLength)
@@ -40,7 +40,7 @@ func idleServe(ctx context.Context, e *Environment) Sides {
 			fmt.Fprintf(e.Log, "  %s: %.2f %%\n", name, share)
 			total += share
 		}
-		mustDo(answersOK(served.admin + "/readyz"))
+		mustDo(answersOK(ctx, served.admin+"/readyz"))
 		return total
 	}}
 }

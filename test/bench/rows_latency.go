@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Latencies returns the loads that run at half of the saturation rate, each alone and
@@ -32,7 +33,7 @@ func Latencies() []Latency {
 func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) Load {
 	return func(ctx context.Context, e *Environment) Load {
 		url, header, _ := hot(e, ctx)
-		rate := latencyMeter{e}.saturation(id, func() float64 { return e.Saturate(url, header)(ctx) })
+		rate := saturation(e, id, func() float64 { return e.Saturate(url, header)(ctx) })
 		return Load{URLs: []string{url}, Header: header, Saturation: rate}
 	}
 }
@@ -42,15 +43,15 @@ func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) Load {
 func fiberLoad(ctx context.Context, e *Environment) Load {
 	load := hotLoad("hot-free", (*Environment).hotFree)(ctx, e)
 	_, _, size := e.hotFree(ctx)
-	load.URLs = []string{baselineStarter{e}.FiberBaseline(ctx, size, "")}
+	load.URLs = []string{FiberBaseline(ctx, e, size, "")}
 	return load
 }
 
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
 func coldLoad(ctx context.Context, e *Environment) Load {
-	load := Load{URLs: latencyMeter{e}.coldPages(ctx), Header: e.internal()}
-	load.Saturation = latencyMeter{e}.saturation("cold", func() float64 { return fillMeter{e}.closedLoad(ctx, load, coldConcurrency, false) })
-	pageMeter{e}.forgetPages(ctx)
+	load := Load{URLs: coldPages(ctx, e), Header: e.internal()}
+	load.Saturation = saturation(e, "cold", func() float64 { return closedLoad(ctx, e, load, coldConcurrency, false) })
+	forgetPages(ctx, e)
 	return load
 }
 
@@ -61,27 +62,24 @@ const (
 	coldWanted = 600
 )
 
-// latencyMeter measures answers at a fixed rate.
-type latencyMeter struct{ *Environment }
-
 // coldPages returns pages in random order, none of them stored.
-func (e latencyMeter) coldPages(ctx context.Context) []string {
+func coldPages(ctx context.Context, e *Environment) []string {
 	if len(e.coldURLs) > 0 {
-		pageMeter(e).forgetPages(ctx)
+		forgetPages(ctx, e)
 		return e.coldURLs
 	}
-	walk := pageMeter(e).newWalk(ctx, "power", shortWalk, 1)
+	walk := newWalk(ctx, e, "power", shortWalk, 1)
 	for range coldWanted {
-		e.coldURLs = append(e.coldURLs, walk.address())
+		e.coldURLs = append(e.coldURLs, walk.path+walk.cursor)
 		walk.page(ctx)
 	}
 	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret
-	pageMeter(e).forgetPages(ctx)
+	forgetPages(ctx, e)
 	return e.coldURLs
 }
 
 // saturation returns the median of a row. If the row was not measured, it measures once.
-func (e latencyMeter) saturation(id string, measure func() float64) float64 {
+func saturation(e *Environment, id string, measure func() float64) float64 {
 	if rate, known := e.saturations[id]; known {
 		return rate
 	}
@@ -95,35 +93,30 @@ const changedBatchSize = 500
 // keepPublishing changes ballots on many proposals until stop is called, so that the
 // worker always has data to publish. stop waits for the last import: the embedded
 // engine restarts when a client disconnects while it sends.
-func (e latencyMeter) keepPublishing(ctx context.Context) (stop func()) {
-	stopped := make(chan struct{})
+func keepPublishing(ctx context.Context, e *Environment) (stop func()) {
+	var stopped atomic.Bool
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
-		for {
-			select {
-			case <-stopped:
-				return
-			default:
-			}
-			if err := caught(func() { e.touch(ctx) }); err != nil {
+		for !stopped.Load() {
+			if err := caught(func() { touch(ctx, e) }); err != nil {
 				fmt.Fprintln(e.Log, "  publishing failed during the measurement:", err)
 				return
 			}
 		}
 	})
 	return func() {
-		close(stopped)
+		stopped.Store(true)
 		publishing.Wait()
 	}
 }
 
 // touch changes a ballot on each of many proposals.
-func (e latencyMeter) touch(ctx context.Context) {
+func touch(ctx context.Context, e *Environment) {
 	var lines strings.Builder
 	for _, p := range e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize) {
-		lines.WriteString(arrivalMeter(e).changedBallot(p) + "\n")
+		lines.WriteString(changedBallot(e, p) + "\n")
 	}
-	arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
+	importText(ctx, e, lines.String(), e.warehouseEnv(), e.Niceness)
 }
 
 // publishedPattern matches the key of the publication state. Without it a worker
@@ -131,7 +124,7 @@ func (e latencyMeter) touch(ctx context.Context) {
 const publishedPattern = "pnyx:*:{worker}:publication"
 
 // republish makes the worker publish everything once.
-func (e latencyMeter) republish(ctx context.Context) {
+func republish(ctx context.Context, e *Environment) {
 	keys, err := e.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {
 		mustDo(errors.Join(fmt.Errorf("find the key of the publication state: %d keys", len(keys)), err))

@@ -17,7 +17,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				base, node := e.API(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
-					nodeMeter{e}.flood(ctx, base)
+					flood(ctx, e, base)
 					return node.peakMemory() / 1e6
 				}}
 			},
@@ -27,7 +27,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				e.Published(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
-					return nodeMeter{e}.redisMemory(ctx) / 1e3 / float64(e.data.Size.Proposals)
+					return redisMemory(ctx, e) / 1e3 / float64(e.data.Size.Proposals)
 				}}
 			},
 		},
@@ -36,7 +36,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				e.Warehouse(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
-					return float64(nodeMeter{e}.diskBytes(ctx)) / float64(e.data.Size.Ballots)
+					return float64(diskBytes(ctx, e)) / float64(e.data.Size.Ballots)
 				}}
 			},
 		},
@@ -53,11 +53,8 @@ request = function()
 end
 `
 
-// nodeMeter measures what a node takes.
-type nodeMeter struct{ *Environment }
-
 // flood sends the requests of floodScript from many connections.
-func (e nodeMeter) flood(ctx context.Context, base string) {
+func flood(ctx context.Context, e *Environment, base string) {
 	script := filepath.Join(e.Dir, "flood.lua")
 	mustDo(os.WriteFile(script, []byte(floodScript), 0o600))
 	must(e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
@@ -66,7 +63,7 @@ func (e nodeMeter) flood(ctx context.Context, base string) {
 }
 
 // redisMemory returns the memory of Redis, in bytes.
-func (e nodeMeter) redisMemory(ctx context.Context) float64 {
+func redisMemory(ctx context.Context, e *Environment) float64 {
 	info := e.store.InfoMap(ctx, "memory")
 	bytes, err := strconv.ParseFloat(info.Item("Memory", "used_memory"), 64)
 	mustDo(errors.Join(info.Err(), err))
@@ -74,7 +71,7 @@ func (e nodeMeter) redisMemory(ctx context.Context) float64 {
 }
 
 // diskBytes returns the disk space of the warehouse's tables.
-func (e nodeMeter) diskBytes(ctx context.Context) (bytes uint64) {
+func diskBytes(ctx context.Context, e *Environment) (bytes uint64) {
 	mustDo(e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes))
 	return bytes
 }

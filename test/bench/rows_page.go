@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -33,7 +32,8 @@ func pageRows() []Row {
 			Baseline: "a plain statement on the sorted copy", Unit: "ms",
 			Value: AtMost(50), Rounds: 90, Quick: 8,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
-				return pageMeter{e}.walk(ctx, order, shortWalk, 1)
+				walk := newWalk(ctx, e, order, shortWalk, 1)
+				return Sides{Pnyx: walk.pages, Baseline: walk.statements}
 			},
 		})
 		for id, figure := range map[string]struct {
@@ -46,7 +46,7 @@ func pageRows() []Row {
 				Name:     "cold page of 500 ballots out of 900,000 from anywhere, by " + order + ": " + figure.name + " of 200",
 				Baseline: "a plain statement on the sorted copy", Unit: "ms", Value: AtMost(figure.most), Rounds: 9, Quick: 1,
 				Prepare: func(ctx context.Context, e *Environment) Sides {
-					return pageMeter{e}.randomPages(ctx, order, longWalk, figure.quantile)
+					return randomPages(ctx, e, order, longWalk, figure.quantile)
 				},
 			})
 		}
@@ -54,28 +54,20 @@ func pageRows() []Row {
 	return rows
 }
 
-// pageMeter measures pages that are in no cache.
-type pageMeter struct{ *Environment }
-
-// walk reads the ballots of the largest proposal from the first to the last page,
+// newWalk reads the ballots of the largest proposal from the first to the last page,
 // and from the first again. A figure is a quantile over a number of pages.
-func (e pageMeter) walk(ctx context.Context, order string, pages int, quantile float64) Sides {
-	walk := e.newWalk(ctx, order, pages, quantile)
-	return Sides{Pnyx: walk.pages, Baseline: walk.statements}
-}
-
-func (e pageMeter) newWalk(ctx context.Context, order string, pages int, quantile float64) *walk {
+func newWalk(ctx context.Context, e *Environment, order string, pages int, quantile float64) *walk {
 	base, _ := e.API(ctx)
 	largest := e.largestProposal(ctx)
 	return &walk{
-		environment: e.Environment, order: order, generation: e.copied(ctx, largest), count: pages, quantile: quantile,
+		environment: e, order: order, generation: copied(ctx, e, largest), count: pages, quantile: quantile,
 		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
 	}
 }
 
 // randomPages reads pages of a walk in random order, none of them stored.
-func (e pageMeter) randomPages(ctx context.Context, order string, pages int, quantile float64) Sides {
-	walk := e.newWalk(ctx, order, pages, quantile)
+func randomPages(ctx context.Context, e *Environment, order string, pages int, quantile float64) Sides {
+	walk := newWalk(ctx, e, order, pages, quantile)
 	var cursors []string
 	return Sides{Pnyx: func(ctx context.Context) float64 {
 		for len(cursors) < pages*apart { // in the first round alone
@@ -83,7 +75,7 @@ func (e pageMeter) randomPages(ctx context.Context, order string, pages int, qua
 			cursors = append(cursors, walk.cursor)
 		}
 		walk.ends = nil
-		e.forgetPages(ctx)
+		forgetPages(ctx, e)
 		first := rand.IntN(apart) //nolint:gosec // not secret
 		took := make([]time.Duration, 0, pages)
 		for _, i := range rand.Perm(pages) { //nolint:gosec // not secret
@@ -99,13 +91,14 @@ func (e pageMeter) randomPages(ctx context.Context, order string, pages int, qua
 const apart = 7
 
 // copied waits for the sorted copy of a proposal's ballots.
-func (e pageMeter) copied(ctx context.Context, p Proposal) (generation uint64) {
-	mustDo(e.worker.until(ctx, func() (err error) {
-		generation, err = e.generation(ctx, p.Key)
-		if err == nil && generation == 0 {
-			err = fmt.Errorf("the ballots of %s are not copied yet", p.Key)
+func copied(ctx context.Context, e *Environment, p Proposal) (generation uint64) {
+	_, conn := e.Warehouse(ctx)
+	mustDo(e.worker.until(ctx, func() error {
+		err := conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", p.Key).Scan(&generation)
+		if err != nil || generation == 0 {
+			return errors.Join(fmt.Errorf("the ballots of %s are not copied yet", p.Key), err)
 		}
-		return err
+		return nil
 	}))
 	return generation
 }
@@ -119,7 +112,7 @@ type walk struct {
 	count      int
 	quantile   float64
 	generation uint64
-	cursor     string
+	cursor     string // a parameter; empty for the first page
 	// ends are the last rows of the latest pages. The plain statements start after them.
 	ends []pageEnd
 }
@@ -134,7 +127,7 @@ type pageEnd struct {
 // forgetPages removes the pages that are made on demand from Redis, once nothing else runs in
 // the warehouse: copies that are sorted after a publication would disturb what is measured
 // next.
-func (e pageMeter) forgetPages(ctx context.Context) {
+func forgetPages(ctx context.Context, e *Environment) {
 	e.settled(ctx)
 	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:*", 1000).Iterator()
 	for keys.Next(ctx) {
@@ -159,33 +152,22 @@ func (k *walk) figure(took []time.Duration) float64 {
 	return milliseconds(took[int(k.quantile*float64(len(took)-1))])
 }
 
-// address returns the address of the next page.
-func (k *walk) address() string {
-	if k.cursor == "" {
-		return k.path
-	}
-	return k.path + "&cursor=" + url.QueryEscape(k.cursor)
-}
-
 // page reads the next page.
 func (k *walk) page(ctx context.Context) time.Duration {
 	if k.cursor == "" {
-		pageMeter{k.environment}.forgetPages(ctx)
+		forgetPages(ctx, k.environment)
 	}
-	address := k.address()
 	began := time.Now()
-	status, body, err := get(ctx, address, k.environment.internal())
+	body := must(fetch(ctx, k.path+k.cursor, k.environment.internal()))
 	took := time.Since(began)
-	mustDo(err)
 	var page struct {
 		Data []pageEnd
 		Meta struct{ Page struct{ NextCursor string } }
 	}
-	if err := json.Unmarshal(body, &page); err != nil || status != http.StatusOK {
-		mustDo(errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err))
-	}
-	k.cursor = page.Meta.Page.NextCursor
-	if k.cursor != "" {
+	mustDo(json.Unmarshal(body, &page))
+	k.cursor = ""
+	if next := page.Meta.Page.NextCursor; next != "" {
+		k.cursor = "&cursor=" + url.QueryEscape(next)
 		k.ends = append(k.ends, page.Data[len(page.Data)-1])
 	}
 	return took

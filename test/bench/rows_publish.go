@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -59,29 +58,26 @@ const (
 // one of the last batch.
 func fullPublish(ctx context.Context, e *Environment) Sides {
 	e.API(ctx)
-	fillMeter{e}.mergeParts(ctx, "ballots", "proposal_states")
-	latencyMeter{e}.touch(ctx)
+	mergeParts(ctx, e, "ballots", "proposal_states")
+	touch(ctx, e)
 	return Sides{
 		Pnyx: func(ctx context.Context) float64 {
-			publishMeter{e}.awaitQuiet()
+			awaitQuiet(e)
 			wait(restOfWorker)
 			began := time.Now()
-			latencyMeter{e}.republish(ctx)
+			republish(ctx, e)
 			return time.Since(began).Seconds()
 		},
 		Baseline: func(ctx context.Context) float64 {
-			publishMeter{e}.awaitQuiet()
+			awaitQuiet(e)
 			return timeStatements(ctx, e.conn, readOnce()...)
 		},
 	}
 }
 
-// publishMeter measures the worker, and imports.
-type publishMeter struct{ *Environment }
-
 // awaitQuiet waits until the engine has done what follows from the last publication: events,
 // signals and sorted copies.
-func (e publishMeter) awaitQuiet() {
+func awaitQuiet(e *Environment) {
 	var before float64
 	for began := time.Now(); time.Since(began) < maxQuietWait; wait(time.Second) {
 		var total float64
@@ -110,26 +106,23 @@ func firstPublish(ctx context.Context, e *Environment) Sides {
 	url, _ := e.Warehouse(ctx)
 	return Sides{
 		Pnyx: func(ctx context.Context) float64 {
-			return publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url)
+			return serveUntilReady(ctx, e, "CLICKHOUSE_URL="+url)
 		},
 		Baseline: func(ctx context.Context) float64 {
 			address := freeAddress()
 			server := e.launch(redisAt(address))
 			defer func() { mustDo(server.stop()) }()
-			return publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
+			return serveUntilReady(ctx, e, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
 		},
 	}
 }
 
 // serveUntilReady starts an instance with some settings, and returns how long it takes to
 // be ready, in seconds.
-func (e publishMeter) serveUntilReady(ctx context.Context, settings ...string) float64 {
+func serveUntilReady(ctx context.Context, e *Environment, settings ...string) float64 {
 	began := time.Now()
 	s := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
-	err := s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
-	took := time.Since(began).Seconds()
-	mustDo(errors.Join(err, s.process.stop()))
-	return took
+	return timeUntil(ctx, began, s.process, func() error { return answersOK(ctx, s.admin+"/readyz") })
 }
 
 // importBallots imports the Snapshot ballots into a new database each time, in an
@@ -137,7 +130,7 @@ func (e publishMeter) serveUntilReady(ctx context.Context, settings ...string) f
 func importBallots(ctx context.Context, e *Environment) Sides {
 	// With a fifth of it, the start of the process and the last batches weigh more than the import.
 	data := e.Generate(ctx, Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000})
-	instance := publishMeter{e}.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
+	instance := emptyEngine(ctx, e, filepath.Join(e.Dir, "import"))
 	files := filepath.Join(data.Files, "snapshot", "votes")
 	began := time.Now().Unix()
 	var round int
@@ -147,40 +140,40 @@ func importBallots(ctx context.Context, e *Environment) Sides {
 	}
 	return Sides{
 		Pnyx: func(ctx context.Context) float64 {
-			return publishMeter{e}.importInto(ctx, instance.URL(fresh()), files)
+			return importInto(ctx, e, instance.URL(fresh()), files)
 		},
 		Baseline: func(ctx context.Context) float64 {
-			return publishMeter{e}.insertInto(ctx, instance.URL(fresh()), files)
+			return insertInto(ctx, e, instance.URL(fresh()), files)
 		},
 	}
 }
 
 // emptyEngine starts an engine without data. It stops with the row.
-func (e publishMeter) emptyEngine(ctx context.Context, dir string) engine.Instance {
+func emptyEngine(ctx context.Context, e *Environment, dir string) engine.Instance {
 	e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	return must(engine.Find(dir))
 }
 
 // importInto imports files and returns the rate in ballots per second.
-func (e publishMeter) importInto(ctx context.Context, url, files string) float64 {
-	e.createTables(ctx, url, files)
+func importInto(ctx context.Context, e *Environment, url, files string) float64 {
+	createTables(ctx, e, url, files)
 	began := time.Now()
-	env := append(e.common(), "CLICKHOUSE_URL="+url)
-	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}))
+	importPath(ctx, e, url, files)
 	return ballotRate(ctx, url, time.Since(began))
 }
 
 // createTables creates the tables of a database, by an import of other records.
-func (e publishMeter) createTables(ctx context.Context, url, files string) {
-	must(e.Run(ctx, Program{
-		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
-		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
-	}))
+func createTables(ctx context.Context, e *Environment, url, files string) {
+	importPath(ctx, e, url, filepath.Join(filepath.Dir(files), "spaces.ndjson.gz"))
+}
+
+func importPath(ctx context.Context, e *Environment, url, path string) {
+	must(e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", path}, Env: append(e.common(), "CLICKHOUSE_URL="+url)}))
 }
 
 // insertInto makes the engine insert the same files into the same table with one statement.
-func (e publishMeter) insertInto(ctx context.Context, url, files string) float64 {
-	e.createTables(ctx, url, files)
+func insertInto(ctx context.Context, e *Environment, url, files string) float64 {
+	createTables(ctx, e, url, files)
 	conn := connect(url)
 	defer conn.Close()
 	began := time.Now()

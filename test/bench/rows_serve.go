@@ -52,7 +52,7 @@ func (e *Environment) temporary(name string) string {
 func (e *Environment) serve(ctx context.Context, dir string, flags ...string) *served {
 	s := e.serveAt(dir, nil, flags...)
 	e.Undo(s.process.stop)
-	mustDo(s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") }))
+	mustDo(s.process.until(ctx, func() error { return answersOK(ctx, s.admin+"/readyz") }))
 	return s
 }
 
@@ -83,24 +83,24 @@ func starting(ctx context.Context, e *Environment, path string) Sides {
 		Pnyx: func(ctx context.Context) float64 {
 			began := time.Now()
 			s := e.serveAt(filepath.Dir(own.Warehouse), nil)
-			err := s.process.until(ctx, func() error {
+			return timeUntil(ctx, began, s.process, func() error {
 				if path == "" {
-					return answersOK(s.admin + "/readyz")
+					return answersOK(ctx, s.admin+"/readyz")
 				}
-				_, err := sizeOfAnswer(ctx, s.base+path, e.internal())
+				_, err := fetch(ctx, s.base+path, e.internal())
 				return err
 			})
-			took := time.Since(began).Seconds()
-			mustDo(errors.Join(err, s.process.stop()))
-			return took
 		},
 		Baseline: func(ctx context.Context) float64 {
-			began := time.Now()
-			process := e.launch(e.engineAt(own.Warehouse))
-			err := process.until(ctx, func() error { _, err := engine.Find(own.Warehouse); return err })
-			took := time.Since(began).Seconds()
-			mustDo(errors.Join(err, process.stop()))
-			return took
+			return timeUntil(ctx, time.Now(), e.launch(e.engineAt(own.Warehouse)), func() error { _, err := engine.Find(own.Warehouse); return err })
 		},
 	}
+}
+
+// timeUntil returns the seconds from the start of a process until check succeeds, and stops it.
+func timeUntil(ctx context.Context, began time.Time, process *Process, check func() error) float64 {
+	err := process.until(ctx, check)
+	took := time.Since(began).Seconds()
+	mustDo(errors.Join(err, process.stop()))
+	return took
 }

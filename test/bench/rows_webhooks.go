@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -69,9 +68,9 @@ type webhooks struct {
 func (e *Environment) webhooks(ctx context.Context) *webhooks {
 	h := &webhooks{environment: e, dir: filepath.Join(e.Dir, "webhooks"), well: make(chan struct{})}
 	mustDo(errors.Join(os.RemoveAll(h.dir), os.MkdirAll(h.dir, 0o750)))
-	instance := publishMeter{e}.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
+	instance := emptyEngine(ctx, e, filepath.Join(h.dir, "warehouse"))
 	h.url = instance.URL(warehouse.DefaultDatabase)
-	receiver := h.listen(ctx)
+	receiver := e.listen(h)
 	for _, line := range []string{
 		`{"record":"dao","version":1,"daoId":"bench","name":"Bench","sources":[{"provider":"snapshot","id":"bench.eth"}]}`,
 		`{"id":"bench.eth","name":"Bench","network":"1","symbol":"B"}`,
@@ -81,15 +80,6 @@ func (e *Environment) webhooks(ctx context.Context) *webhooks {
 	h.addEndpoints(ctx, receiver)
 	h.startWorker(ctx)
 	return h
-}
-
-// listen starts the receiver, and returns its address.
-func (h *webhooks) listen(ctx context.Context) string {
-	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
-	server := &http.Server{Handler: h, ReadHeaderTimeout: startTimeout}
-	go func() { _ = server.Serve(listener) }() // until Close
-	h.environment.Undo(server.Close)
-	return "http://" + listener.Addr().String()
 }
 
 // ServeHTTP implements http.Handler: the path is the number of the endpoint.
@@ -140,18 +130,16 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) {
 func (h *webhooks) startWorker(ctx context.Context) {
 	e := h.environment
 	address, admin := freeAddresses()
-	redis := e.launch(redisAt(address))
-	e.Undo(redis.stop)
-	h.worker = e.launch(Program{Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness, Env: append(e.common(),
-		"CLICKHOUSE_URL="+h.url, "REDIS_URL=redis://"+address, "PNYX_ADMIN_LISTEN="+admin, "PNYX_WEBHOOK_RECEIVERS=private")})
-	e.Undo(h.worker.stop)
+	e.Undo(e.launch(redisAt(address)).stop)
 	known := fmt.Sprintf("pnyx_webhook_endpoints{state=\"on\"} %d\n", webhook.MaxEndpoints)
-	mustDo(h.worker.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", known) }))
+	h.worker = e.Start(ctx, Program{Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness, Env: append(e.common(),
+		"CLICKHOUSE_URL="+h.url, "REDIS_URL=redis://"+address, "PNYX_ADMIN_LISTEN="+admin, "PNYX_WEBHOOK_RECEIVERS=private")},
+		func() error { return answerHas(ctx, "http://"+admin+"/metrics", known) })
 }
 
 // importLines imports lines of a source file.
 func (h *webhooks) importLines(ctx context.Context, lines ...string) {
-	arrivalMeter{h.environment}.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
+	importText(ctx, h.environment, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 }
 
 // deliver imports proposals, waits until all healthy receivers have their events, and returns

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -47,8 +45,7 @@ type Point struct {
 
 // PageTimes holds the latencies of pages that are not in any cache, in milliseconds.
 type PageTimes struct {
-	// Name describes the list that the pages belong to.
-	Name string
+	Name string // of the list
 	// Median and Slowest are over all pages of a walk, and Deepest is the last one.
 	Median, Slowest, Deepest float64
 }
@@ -106,22 +103,19 @@ func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions 
 	e := newEnvironment(ctx, pnyx, dir, false, os.Stderr)
 	fmt.Fprintf(e.Log, "%d million ballots\n", millions)
 	defer func() { mustDo(e.Close()) }()
-	data = scaleMeter{e}.grown(ctx, before, millions)
+	data = grown(ctx, e, before, millions)
 	e.data = data
-	for _, step := range []func(context.Context, *Point){
-		scaleMeter{e}.measurePublish, scaleMeter{e}.measureSizes, scaleMeter{e}.measureArrivals, scaleMeter{e}.measurePages, scaleMeter{e}.measureImport, scaleMeter{e}.measureMemory,
+	for _, step := range []func(context.Context, *Environment, *Point){
+		measurePublish, measureSizes, measureArrivals, measurePages, measureImport, measureMemory,
 	} {
-		step(ctx, &p)
+		step(ctx, e, &p)
 	}
 	fmt.Fprintf(e.Log, "%+v\n", p)
 	return p, data
 }
 
-// scaleMeter measures a warehouse as it grows.
-type scaleMeter struct{ *Environment }
-
 // measurePublish times the first publication into an empty Redis.
-func (e scaleMeter) measurePublish(ctx context.Context, p *Point) {
+func measurePublish(ctx context.Context, e *Environment, p *Point) {
 	e.Warehouse(ctx)
 	e.Redis(ctx)
 	fmt.Fprintln(e.Log, "publishing everything")
@@ -135,19 +129,19 @@ func (e scaleMeter) measurePublish(ctx context.Context, p *Point) {
 }
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
-func (e scaleMeter) measureSizes(ctx context.Context, p *Point) {
-	p.DiskBytes = float64(nodeMeter(e).diskBytes(ctx))
+func measureSizes(ctx context.Context, e *Environment, p *Point) {
+	p.DiskBytes = float64(diskBytes(ctx, e))
 	mustDo(e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest))
 }
 
-func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) {
+func measureArrivals(ctx context.Context, e *Environment, p *Point) {
 	largest := e.largestProposal(ctx)
-	p.Small = arrivals(ctx, e.smallProposal(ctx), arrivalRounds, arrivalMeter(e).arrival).Median
+	p.Small = arrivals(ctx, e, e.smallProposal(ctx), arrivalRounds, arrival).Median
 	// The worker that has published everything ends.
 	p.WorkerMemory = e.worker.peakMemory()
-	p.First = arrivalMeter(e).firstArrival(ctx, largest)
-	ranged := arrivals(ctx, largest, rangedRounds, arrivalMeter(e).rangedArrival)
+	p.First = firstArrival(ctx, e, largest)
+	ranged := arrivals(ctx, e, largest, rangedRounds, rangedArrival)
 	p.Big, p.Slowest = ranged.Median, ranged.Max
 }
 
@@ -159,10 +153,10 @@ const (
 )
 
 // arrivals times the arrival of ballots on a proposal, one after the other.
-func arrivals(ctx context.Context, proposal Proposal, rounds int, arrival func(context.Context, Proposal) float64) Spread {
+func arrivals(ctx context.Context, e *Environment, proposal Proposal, rounds int, arrival func(context.Context, *Environment, Proposal) float64) Spread {
 	times := make([]float64, rounds)
 	for n := range times {
-		times[n] = arrival(ctx, proposal)
+		times[n] = arrival(ctx, e, proposal)
 	}
 	return spreadOf(times)
 }
@@ -172,29 +166,27 @@ const importedBallots = 50_000
 
 // measureImport imports ballots of new voters on the largest proposal, where each new
 // ballot is compared with the most existing ones.
-func (e scaleMeter) measureImport(ctx context.Context, p *Point) {
+func measureImport(ctx context.Context, e *Environment, p *Point) {
 	largest := e.largestProposal(ctx)
 	var lines strings.Builder
-	now := time.Now()
+	now := time.Now().UnixNano()
 	for i := range importedBallots {
-		id := now.UnixNano() + int64(i)
-		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
-			id, largest.ExternalID, largest.Source, id, now.Unix())
+		fmt.Fprintln(&lines, snapshotBallot(largest, fmt.Sprintf("%040x", now+int64(i)), 1))
 	}
-	began := arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), 0)
+	began := importText(ctx, e, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()
 }
 
 // measureMemory reads peak memory, so it runs after all other measurements.
-func (e scaleMeter) measureMemory(ctx context.Context, p *Point) {
+func measureMemory(ctx context.Context, e *Environment, p *Point) {
 	p.WorkerMemory = max(p.WorkerMemory, e.worker.peakMemory())
-	p.RedisBytes = nodeMeter(e).redisMemory(ctx)
+	p.RedisBytes = redisMemory(ctx, e)
 }
 
 // walkPages is the number of pages that a walk reads.
 const walkPages = 20
 
-func (e scaleMeter) measurePages(ctx context.Context, p *Point) {
+func measurePages(ctx context.Context, e *Environment, p *Point) {
 	largest := e.largestProposal(ctx)
 	var dao string
 	mustDo(e.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
@@ -205,29 +197,26 @@ func (e scaleMeter) measurePages(ctx context.Context, p *Point) {
 		{"list of proposals, filtered", "/v2/proposals?outcome=failed,unknown&sort=createdDesc&limit=100"},
 		{"ranking of the largest DAO", "/v2/daos/" + dao + "/voters?limit=100"},
 	} {
-		times := e.walkList(ctx, list.path)
+		times := walkList(ctx, e, list.path)
 		spread := spreadOf(times)
 		p.Pages = append(p.Pages, PageTimes{list.name, spread.Median, spread.Max, times[len(times)-1]})
 	}
 }
 
 // walkList reads pages one after the other and returns the milliseconds of each.
-func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64) {
+func walkList(ctx context.Context, e *Environment, path string) (times []float64) {
 	base, _ := e.API(ctx)
 	// The sorted copies that large pages are read from are built after the publication.
 	mustDo(e.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, e.internal()); return err }))
 	cursor := ""
 	for range walkPages {
 		began := time.Now()
-		status, body, err := get(ctx, base+path+cursor, e.internal())
-		took := milliseconds(time.Since(began))
+		body := must(fetch(ctx, base+path+cursor, e.internal()))
+		times = append(times, milliseconds(time.Since(began)))
 		var answer struct {
 			Meta struct{ Page struct{ NextCursor *string } }
 		}
-		if err := errors.Join(err, json.Unmarshal(body, &answer)); err != nil || status != http.StatusOK {
-			mustDo(errors.Join(fmt.Errorf("%s answers %d: %.300s", path, status, body), err))
-		}
-		times = append(times, took)
+		mustDo(json.Unmarshal(body, &answer))
 		if answer.Meta.Page.NextCursor == nil {
 			break
 		}

@@ -20,7 +20,7 @@ func baseSize() Size {
 }
 
 // grown returns a warehouse with a number of million ballots, made from the previous one.
-func (e scaleMeter) grown(ctx context.Context, before *Dataset, millions int) *Dataset {
+func grown(ctx context.Context, e *Environment, before *Dataset, millions int) *Dataset {
 	dir := filepath.Join(e.Dir, fmt.Sprintf("%dM", millions))
 	size := baseSize()
 	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
@@ -29,15 +29,15 @@ func (e scaleMeter) grown(ctx context.Context, before *Dataset, millions int) *D
 		checkSpace(e.Dir, millions)
 		if before == nil {
 			before = e.Generate(ctx, baseSize())
-			before.load(ctx, e.Environment)
+			before.load(ctx, e)
 		}
 		mustDo(os.CopyFS(dir, os.DirFS(before.Warehouse)))
-		e.grow(ctx, dir, before.Size.Ballots/baseSize().Ballots, millions)
+		grow(ctx, e, dir, before.Size.Ballots/baseSize().Ballots, millions)
 	})
 	return data
 }
 
-func (e scaleMeter) grow(ctx context.Context, dir string, from, to int) {
+func grow(ctx context.Context, e *Environment, dir string, from, to int) {
 	process := e.launch(e.engineAt(dir))
 	defer process.stop() //nolint:errcheck // its data is already written
 	mustDo(process.until(ctx, func() error { _, err := engine.Find(dir); return err }))
@@ -61,9 +61,7 @@ func copyMillion(ctx context.Context, conn driver.Conn, number int) {
 }
 
 // copies are the statements that make one copy. Names of copies end in -x and a number.
-//
-//nolint:gochecknoglobals // constants
-var copies = []string{
+var copies = []string{ //nolint:gochecknoglobals // constants
 	`INSERT INTO ballots SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id)
 		FROM (SELECT * FROM ballots FINAL WHERE NOT match(external_id, '-x[0-9]+$'))`,
 	`INSERT INTO proposals SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id,

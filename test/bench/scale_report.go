@@ -12,12 +12,9 @@ import (
 
 // ScaleReport holds the measurements at every size of the warehouse.
 type ScaleReport struct {
-	// Machine describes the machine that the run used.
 	Machine Machine
-	// Began is the start time of the run.
-	Began time.Time
-	// Points has one entry for each size, in ascending order.
-	Points []Point
+	Began   time.Time
+	Points  []Point // in ascending order of sizes
 }
 
 // extrapolatedBallots is the number of ballots to which the curves are extrapolated.

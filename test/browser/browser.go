@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"pnyx/test/check"
 	"pnyx/test/env"
 )
 
@@ -31,7 +31,7 @@ type Tab struct {
 	context.Context
 	t *testing.T
 
-	mu       sync.Mutex
+	mu       check.Mutex
 	requests []Request
 	bytes    map[network.RequestID]int
 	problems []string // errors of scripts, and what a policy refused
@@ -78,8 +78,7 @@ func (b *Tab) Open(url string) {
 // Value returns the value of an expression of JavaScript; a promise is waited for.
 func Value[T any](b *Tab, expression string) T {
 	b.t.Helper()
-	value := env.Must(evaluate[T](b, expression))(b.t)
-	return value
+	return env.Must(evaluate[T](b, expression))(b.t)
 }
 
 func evaluate[T any](b *Tab, expression string) (value T, err error) {
@@ -126,9 +125,7 @@ func (b *Tab) DisableScripts() {
 
 // Requests returns what pages have requested so far.
 func (b *Tab) Requests() []Request {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.requests)
+	return check.Locked(&b.mu, func() []Request { return slices.Clone(b.requests) })
 }
 
 // Received returns how many bytes have come in so far, with headers, as they were encoded.

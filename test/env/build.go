@@ -27,8 +27,8 @@ const (
 // buildProgram builds a program of this module and returns its path. It is kept in the
 // user's cache, one for each checkout, where go build leaves it alone while it is up to
 // date. Test processes build one at a time.
-func buildProgram(ctx context.Context, name, importPath string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
+func buildProgram(name, importPath string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	root, err := moduleRoot()
 	if err != nil {

@@ -30,38 +30,26 @@ type ChainLab struct {
 type LabGovernor struct {
 	// Name is the lab's, Address the contract's.
 	Name, Address string
-	// Decimals are the token's.
-	Decimals uint8
-	// Clock is "blocknumber" or "timestamp".
-	Clock string
-	// StartBlock is the block of its creation.
-	StartBlock uint64
-	// Proposals are all of it.
-	Proposals []LabProposal
+	Decimals      uint8  // of the token
+	Clock         string // "blocknumber" or "timestamp"
+	Proposals     []LabProposal
 }
 
 // LabProposal is a proposal of the lab. Amounts are in smallest units.
 type LabProposal struct {
-	// ID is decimal.
-	ID string
-	// Proposer and Description are as published.
-	Proposer, Description string
+	ID, Proposer, Description string
 	// Start and End are clock values.
 	Start, End string
 	// State and Quorum are the contract's; empty where it does not say.
 	State, Quorum string
-	// Tally is the power by choice.
-	Tally map[string]string
-	// Voters is the number of voters.
-	Voters int
-	// Votes are all casts.
-	Votes []LabVote
+	Tally         map[string]string // power by choice
+	Voters        int
+	Votes         []LabVote
 }
 
 // LabVote is one cast.
 type LabVote struct {
-	// Voter, Support, Weight, Reason and TX describe the cast.
-	Voter, Support, Weight, Reason, TX string
+	Voter, Support, Reason string
 	// Parts is the power by choice of a cast in parts.
 	Parts map[string]string
 }

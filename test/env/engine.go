@@ -34,7 +34,7 @@ func EngineOptions(tb testing.TB) engine.Options {
 	return engine.Options{
 		DataDir:    tb.TempDir(),
 		Program:    located(tb),
-		Executable: Must(shared.build(tb.Context()))(tb),
+		Executable: Must(builtChild())(tb),
 		Logger:     slog.New(slog.NewTextHandler(tb.Output(), nil)),
 		MaxMemory:  maxMemory,
 	}
@@ -128,11 +128,7 @@ func connect(instance engine.Instance, database string) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the engine: %w", err)
-	}
-	return conn, nil
+	return clickhouse.Open(options)
 }
 
 // RequireEngine skips a test where there is no engine to run, and under -short.

@@ -12,27 +12,24 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// childPackage is the program that becomes the engine.
-const childPackage = "pnyx/test/env/enginechild"
+// builtChild builds the program that becomes the engine, once in a process.
+var builtChild = sync.OnceValues(func() (string, error) { return buildProgram("engine", "pnyx/test/env/enginechild") }) //nolint:gochecknoglobals // one for the process is what it is for
 
 // sweepMark is a file in the folder of a shared engine. It tells the child program
 // to remove the folder when it ends, since the tests have ended before it.
 const sweepMark = "remove-with-engine"
 
 // shared is what the tests of a process have in common.
-//
-//nolint:gochecknoglobals // one for the process is what it is for
-var shared common
+var shared common //nolint:gochecknoglobals // one for the process is what it is for
 
-// common is an engine and the program it runs in, each created on first use.
+// common is an engine that is started on first use.
 type common struct {
-	mu      sync.Mutex
-	program string // path of the child program
-	dir     string // data folder of the engine
-	engine  *engine.Engine
-	err     error // why there is no engine
-	log     Buffer
-	free    []string // databases of the engine with the schema, of tests that have ended
+	mu     sync.Mutex
+	dir    string // data folder of the engine
+	engine *engine.Engine
+	err    error // why there is no engine
+	log    Buffer
+	free   []string // databases of the engine with the schema, of tests that have ended
 }
 
 // takeDatabase returns the name of a database that was returned, "" for none: of several
@@ -55,7 +52,7 @@ func (c *common) returnDatabase(name string) {
 
 // start returns the engine of the process.
 func (c *common) start(ctx context.Context, program engine.Program) (engine.Instance, error) {
-	executable, err := c.build(ctx)
+	executable, err := builtChild()
 	if err != nil {
 		return engine.Instance{}, err
 	}
@@ -102,16 +99,4 @@ func (c *common) stop(ctx context.Context) error {
 	err = errors.Join(err, os.RemoveAll(c.dir))
 	c.engine, c.dir, c.err, c.free = nil, "", nil, nil
 	return err
-}
-
-// build makes the child program.
-func (c *common) build(ctx context.Context) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.program != "" {
-		return c.program, nil
-	}
-	var err error
-	c.program, err = buildProgram(ctx, "engine", childPackage)
-	return c.program, err
 }

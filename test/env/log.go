@@ -2,12 +2,13 @@ package env
 
 import (
 	"bytes"
-	"sync"
+
+	"pnyx/test/check"
 )
 
 // Buffer is a log that may be read while it is written.
 type Buffer struct {
-	mu   sync.Mutex
+	mu   check.Mutex
 	text bytes.Buffer
 }
 
@@ -20,7 +21,5 @@ func (b *Buffer) Write(p []byte) (int, error) {
 
 // String is all that was logged so far.
 func (b *Buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+	return check.Locked(&b.mu, b.text.String)
 }

@@ -19,7 +19,8 @@ func Main(m *testing.M, checks ...func() error) {
 	SkipLong()
 	status := m.Run()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
-	err := errors.Join(shared.stop(ctx), removeSharedFolder())
+	folder, err := sharedFolder()
+	err = errors.Join(err, shared.stop(ctx), os.RemoveAll(folder))
 	cancel()
 	for _, check := range checks {
 		err = errors.Join(err, check())
@@ -42,22 +43,4 @@ func SkipLong() {
 }
 
 // sharedFolder returns a folder that all tests of the process share. Main removes it.
-//
-//nolint:gochecknoglobals // one for the process is what it is for
-var sharedFolder = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pnyx-test-")
-	madeFolder = dir
-	return dir, err
-})
-
-// madeFolder is the shared folder once there is one.
-//
-//nolint:gochecknoglobals // as above
-var madeFolder string
-
-func removeSharedFolder() error {
-	if madeFolder == "" {
-		return nil
-	}
-	return os.RemoveAll(madeFolder)
-}
+var sharedFolder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "pnyx-test-") }) //nolint:gochecknoglobals // one for the process is what it is for

@@ -21,17 +21,12 @@ const InternalToken = "internal-token-of-the-tests-of-pnyx"
 // runTimeout bounds a command that Run runs.
 const runTimeout = 5 * time.Minute
 
-// pnyxPackage is the program under test.
-const pnyxPackage = "pnyx"
-
 // builtPnyx builds the program under test, once in a process.
-//
-//nolint:gochecknoglobals // one for the process is what it is for
-var builtPnyx = sync.OnceValues(func() (string, error) {
+var builtPnyx = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // one for the process is what it is for
 	if path := os.Getenv("PNYX_TEST_BINARY"); path != "" {
 		return path, nil
 	}
-	return buildProgram(context.Background(), "pnyx", pnyxPackage)
+	return buildProgram("pnyx", "pnyx")
 })
 
 // Binary is the path of the program under test: PNYX_TEST_BINARY, or else one that is

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"pnyx/access"
 )
@@ -20,48 +23,33 @@ import (
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
 // Client keeps as many idle connections as concurrent callers of a test use.
-//
-//nolint:gochecknoglobals // connections are reused by all tests of the process
-var Client = &http.Client{
+var Client = &http.Client{ //nolint:gochecknoglobals // connections are reused by all tests of the process
 	Transport: &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 10 * time.Second},
 	Timeout:   maxWait,
 }
 
 // Response is an answer of the API, or its error, with the headers around it.
 type Response struct {
-	// Status is the HTTP status.
-	Status int `json:"-"`
-	// Header holds the HTTP headers.
+	Status int         `json:"-"`
 	Header http.Header `json:"-"`
-	// Data is what the caller gave to be decoded into.
-	Data any `json:"data"`
-	// Meta is empty in an error.
-	Meta Meta `json:"meta"`
-	// Error is empty in an answer.
-	Error struct {
-		// Code is one of the documented error codes.
-		Code string `json:"code"`
-	} `json:"error"`
+	Data   any         // what the caller gave to be decoded into
+	Meta   Meta        // empty in an error
+	Error  struct{ Code string }
 }
 
 // Meta is the meta object of an answer.
 type Meta struct {
-	// RequestID identifies the request in logs.
-	RequestID string `json:"requestId"`
-	// GeneratedAt is when the answer was made, in TimeLayout.
-	GeneratedAt string `json:"generatedAt"`
-	// DataAsOf is when its data was computed, in TimeLayout.
-	DataAsOf string `json:"dataAsOf"`
+	RequestID string
+	// GeneratedAt is when the answer was made, and DataAsOf when its data was computed, in TimeLayout.
+	GeneratedAt, DataAsOf string
 	// Readiness has the status "ready", "stale" or "notReady".
-	Readiness struct {
-		Status string `json:"status"`
-	} `json:"readiness"`
+	Readiness struct{ Status string }
 	// Page describes one page of a list; it is empty in other answers.
 	Page struct {
-		Limit      int     `json:"limit"`
-		HasMore    bool    `json:"hasMore"`
-		NextCursor *string `json:"nextCursor"`
-	} `json:"page"`
+		Limit      int
+		HasMore    bool
+		NextCursor *string
+	}
 }
 
 // Check reports what is wrong with the meta object of an answer whose data is ready, or
@@ -77,9 +65,7 @@ func (m Meta) Check(ready bool) error {
 
 // Page is one page of a list.
 type Page struct {
-	// Rows are the data of the page.
 	Rows []json.RawMessage
-	// Meta is its meta object.
 	Meta Meta
 	// Next is the cursor of the next page; "" on the last page.
 	Next string
@@ -175,24 +161,15 @@ func checkLink(path string, query url.Values, more bool, link string) error {
 	if voter := strings.ToLower(path); strings.HasPrefix(voter, "/v2/voters/0x") {
 		path = voter
 	}
+	missing := func(name string) bool { return !query.Has(name) }
 	address, found := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
 	next, err := url.Parse(address)
 	if err != nil || !found || !more || next.Path != path || next.Query().Get("cursor") != query.Get("cursor") ||
-		!isSubset(next.Query(), query) {
+		slices.ContainsFunc(slices.Collect(maps.Keys(next.Query())), missing) {
 		return fmt.Errorf("got Link %q, want %s?%s if there is a next page (%t): %w",
 			link, path, query.Encode(), more, err)
 	}
 	return nil
-}
-
-// isSubset reports whether other has all parameters of query.
-func isSubset(query, other url.Values) bool {
-	for name := range query {
-		if !other.Has(name) {
-			return false
-		}
-	}
-	return true
 }
 
 // Walk reads a list to its end, by pages of limit rows. Every page must be ready: one that is
@@ -272,32 +249,19 @@ func (p *Pnyx) AwaitPublished() {
 // the test: the first ten, and how many more there are.
 func Concurrently(tb testing.TB, goroutines, n int, job func(n int) error) {
 	tb.Helper()
-	queue, errs := make(chan int), make(chan error, n)
-	var wait sync.WaitGroup
-	for range goroutines {
-		wait.Go(func() {
-			for n := range queue {
-				errs <- job(n)
-			}
-		})
-	}
+	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(goroutines)
 	for n := range n {
-		queue <- n
+		group.Go(func() error { errs[n] = job(n); return nil })
 	}
-	close(queue)
-	wait.Wait()
-	close(errs)
+	_ = group.Wait() // the errors are in errs
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	const shown = 10
-	wrong := 0
-	for err := range errs {
-		if err == nil {
-			continue
-		}
-		if wrong++; wrong <= shown {
-			tb.Error(err)
-		}
+	for _, err := range errs[:min(len(errs), shown)] {
+		tb.Error(err)
 	}
-	if wrong > shown {
+	if wrong := len(errs); wrong > shown {
 		tb.Errorf("%d of %d jobs have errors, %d more than shown", wrong, n, wrong-shown)
 	}
 }

@@ -20,14 +20,10 @@ const (
 
 // given holds the ports that this process has given out, with a locked file of each: between
 // its choice and its use, no other test process may choose a port.
-//
-//nolint:gochecknoglobals // ports are the machine's
-var given sync.Map
+var given sync.Map //nolint:gochecknoglobals // ports are the machine's
 
 // portFolder is the folder of those files, which all test processes of a user share.
-//
-//nolint:gochecknoglobals // made once
-var portFolder = sync.OnceValues(func() (string, error) { return cacheFolder("ports") })
+var portFolder = sync.OnceValues(func() (string, error) { return cacheFolder("ports") }) //nolint:gochecknoglobals // made once
 
 // Free is a port of the loopback interface on which no process listens, and a different one
 // each time.

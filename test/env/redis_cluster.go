@@ -56,8 +56,10 @@ func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
 	c := &RedisClusterServers{tb: tb}
 	var addresses []string
 	for range nodes {
-		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", Free(tb),
+		bus := Free(tb)
+		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", bus,
 			"--cluster-node-timeout", clusterTimeout, "--repl-diskless-sync-delay", "0")
+		node.bus = bus
 		node.start()
 		c.nodes, addresses = append(c.nodes, node), append(addresses, node.Addr)
 	}
@@ -187,7 +189,7 @@ func (c *RedisClusterServers) join() {
 	}
 	for _, node := range c.nodes[1:] {
 		host, port, _ := strings.Cut(node.Addr, ":")
-		MustDo(c.tb, c.nodes[0].ask("cluster", "meet", host, port, node.busPort()).Err())
+		MustDo(c.tb, c.nodes[0].ask("cluster", "meet", host, port, node.bus).Err())
 	}
 	for _, node := range c.nodes {
 		Until(c.tb, func() error {
@@ -201,16 +203,6 @@ func (c *RedisClusterServers) join() {
 func (s *RedisServer) id() string {
 	s.tb.Helper()
 	return Must(s.ask("cluster", "myid").Text())(s.tb)
-}
-
-// busPort is the port on which nodes of a cluster talk to each other.
-func (s *RedisServer) busPort() string {
-	for i, arg := range s.options {
-		if arg == "--cluster-port" {
-			return s.options[i+1]
-		}
-	}
-	return ""
 }
 
 // says checks what a node knows of its cluster.

@@ -99,13 +99,7 @@ func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 // Restart of a former primary.
 func (s *RedisSentinelServers) AwaitReplica() {
 	s.tb.Helper()
-	Until(s.tb, func() error {
-		primary, err := s.named()
-		if err != nil {
-			return err
-		}
-		return s.other(primary).role("slave")
-	})
+	Until(s.tb, func() error { return s.Replica().role("slave") })
 	s.setDown(sentinelDownBefore)
 }
 

@@ -2,17 +2,12 @@ package env
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// startTries is how many ports are tried: another process may take one in the
-// moment between its choice and its use.
-const startTries = 5
 
 // RedisServer is a redis-server that keeps nothing on disk. It stays at its address when it
 // is killed and restarted.
@@ -24,6 +19,8 @@ type RedisServer struct {
 
 	// file is the configuration that a Sentinel keeps; other servers have none.
 	file string
+	// bus is the port on which nodes of a cluster talk to each other.
+	bus string
 	// options are the arguments after the port and the file.
 	options []string
 }
@@ -62,17 +59,9 @@ func (s *RedisServer) Restart() {
 // start launches the server on a free port.
 func (s *RedisServer) start() {
 	s.tb.Helper()
-	var problems []error
-	for range startTries {
-		s.Addr = FreeAddress(s.tb)
-		s.URL = "redis://" + s.Addr
-		err := s.launch()
-		if err == nil {
-			return
-		}
-		problems = append(problems, err)
-	}
-	s.tb.Fatal(errors.Join(problems...))
+	s.Addr = FreeAddress(s.tb)
+	s.URL = "redis://" + s.Addr
+	MustDo(s.tb, s.launch())
 }
 
 // launch starts the server and waits until it answers, or has ended.

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"pnyx/governance/abi"
+	"pnyx/test/check"
+	"pnyx/test/upstream/chain"
 )
 
 // Ledger is a token contract with a facilitator and an RPC endpoint before it.
@@ -24,7 +27,7 @@ type Ledger struct {
 
 	facilitator *httptest.Server
 
-	mu        sync.Mutex
+	mu        check.Mutex
 	now       func() time.Time
 	transfers []Transfer
 	used      map[string]bool
@@ -35,10 +38,8 @@ type Ledger struct {
 
 // Transfer is money that moved.
 type Transfer struct {
-	// Authorization is the signed message that moved the money.
 	Authorization Authorization
-	// Hash is the transaction's.
-	Hash string
+	Hash          string // the transaction's
 }
 
 // Behaviour answers a call of the facilitator in place of the honest answer, which
@@ -74,58 +75,42 @@ func (l *Ledger) Environ() []string {
 
 // Transfers returns the money that moved, in order.
 func (l *Ledger) Transfers() []Transfer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]Transfer(nil), l.transfers...)
+	return check.Locked(&l.mu, func() []Transfer { return slices.Clone(l.transfers) })
 }
 
 // Calls returns how often a call of the facilitator was made.
 func (l *Ledger) Calls(call string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls[call]
+	return check.Locked(&l.mu, func() int { return l.calls[call] })
 }
 
 // Payment returns the payment that a call of the facilitator got last.
 func (l *Ledger) Payment(call string) map[string]any {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.payments[call]
+	return check.Locked(&l.mu, func() map[string]any { return l.payments[call] })
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
-func (l *Ledger) Behave(call string, how Behaviour) { l.locked(func() { l.behaviour[call] = how }) }
+func (l *Ledger) Behave(call string, how Behaviour) { l.mu.Do(func() { l.behaviour[call] = how }) }
 
 // At stops the clock of the facilitator at a time.
 func (l *Ledger) At(moment time.Time) {
-	l.locked(func() { l.now = func() time.Time { return moment } })
+	l.mu.Do(func() { l.now = func() time.Time { return moment } })
 }
 
 // HangUp breaks the connections to the facilitator.
 func (l *Ledger) HangUp() { l.facilitator.CloseClientConnections() }
 
 // Cancel uses an authorization up without a transfer.
-func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = true }) }
+func (l *Ledger) Cancel(a Authorization) { l.mu.Do(func() { l.used[a.Nonce] = true }) }
 
 // Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.transfer(a)
-}
-
-func (l *Ledger) locked(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
+	return check.Locked(&l.mu, func() string { return l.transfer(a) })
 }
 
 // request is the body of a request to the facilitator.
 type request struct {
-	// PaymentPayload is the payment to verify or settle.
-	PaymentPayload Payment `json:"paymentPayload"`
-	// PaymentRequirements are the terms that the payment has to meet.
-	PaymentRequirements map[string]any `json:"paymentRequirements"`
+	PaymentPayload      Payment
+	PaymentRequirements map[string]any // the terms that the payment has to meet
 }
 
 func (l *Ledger) serve(call string, honest func(request) any) http.HandlerFunc {
@@ -227,7 +212,7 @@ func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	case "eth_call":
 		var call struct{ Data string }
 		_ = json.Unmarshal(asked.Params[0], &call)
-		result = fmt.Sprintf("0x%064x", boolNumber(l.used["0x"+call.Data[len(call.Data)-64:]]))
+		result = fmt.Sprintf("0x%064x", map[bool]int{true: 1}[l.used["0x"+call.Data[len(call.Data)-64:]]])
 	case "eth_getLogs":
 		result = l.events(string(asked.Params[0]))
 	case "eth_getTransactionReceipt":
@@ -235,16 +220,6 @@ func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 	WriteJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
 }
-
-func boolNumber(value bool) int {
-	if value {
-		return 1
-	}
-	return 0
-}
-
-// Topics of the events.
-func topic(event string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(event))) }
 
 // events returns the use of the authorization whose nonce the filter holds.
 func (l *Ledger) events(filter string) []any {
@@ -256,7 +231,7 @@ func (l *Ledger) events(filter string) []any {
 	for nonce := range l.used {
 		if strings.Contains(filter, nonce) {
 			return []any{map[string]any{
-				"topics": []string{topic("AuthorizationCanceled(address,bytes32)")}, "transactionHash": nonce, "logIndex": "0x0",
+				"topics": []string{chain.Keccak("AuthorizationCanceled(address,bytes32)")}, "transactionHash": nonce, "logIndex": "0x0",
 			}}
 		}
 	}
@@ -273,20 +248,14 @@ func (l *Ledger) receipt(hash string) []any {
 }
 
 func (l *Ledger) logs(t Transfer) []any {
-	const asset = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-	padded := func(address string) string {
-		return "0x" + strings.Repeat("0", 24) + strings.ToLower(strings.TrimPrefix(address, "0x"))
+	a, log := t.Authorization, func(index, event string, indexed int, values ...any) any {
+		l := chain.Emit("0x036CbD53842c5426634e7929541eC2318f3dCF7e", event, indexed, values...)
+		return map[string]any{"address": l.Address, "topics": l.Topics, "data": l.Data, "logIndex": index, "transactionHash": t.Hash}
 	}
-	a := t.Authorization
-	value, _ := strconv.ParseInt(a.Value, 10, 64)
+	from, value := chain.Hex(a.From), new(big.Int)
+	_, _ = value.SetString(a.Value, 10) // the facilitator has checked it
 	return []any{
-		map[string]any{
-			"address": asset, "topics": []string{topic("AuthorizationUsed(address,bytes32)"), padded(a.From), a.Nonce},
-			"data": "0x", "logIndex": "0x3", "transactionHash": t.Hash,
-		},
-		map[string]any{
-			"address": asset, "topics": []string{topic("Transfer(address,address,uint256)"), padded(a.From), padded(a.To)},
-			"data": fmt.Sprintf("0x%064x", value), "logIndex": "0x4", "transactionHash": t.Hash,
-		},
+		log("0x3", "AuthorizationUsed(address,bytes32)", 2, from, chain.Hex(a.Nonce)),
+		log("0x4", "Transfer(address,address,uint256)", 2, from, chain.Hex(a.To), value),
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance/abi"
 	"pnyx/test/check"
+	"pnyx/test/upstream/chain"
 )
 
 // patience bounds what a gate waits for. Nothing takes as long when all is well.
@@ -90,15 +91,12 @@ func (w *Wallet) Address() string {
 
 // Authorization is what is signed.
 type Authorization struct {
-	// From is the address of the payer.
-	From string `json:"from"`
-	// To is the address of the payee.
-	To string `json:"to"`
+	From string `json:"from"` // the address of the payer
+	To   string `json:"to"`   // the address of the payee
 	// Value is the amount in the token's smallest units, a decimal integer.
 	Value string `json:"value"`
-	// ValidAfter is when the authorization becomes valid, in seconds since 1970.
-	ValidAfter string `json:"validAfter"`
-	// ValidBefore is when the authorization expires, in seconds since 1970.
+	// ValidAfter and ValidBefore are in seconds since 1970.
+	ValidAfter  string `json:"validAfter"`
 	ValidBefore string `json:"validBefore"`
 	// Nonce distinguishes the authorizations of a payer: 0x and 64 hexadecimal digits.
 	Nonce string `json:"nonce"`
@@ -106,19 +104,14 @@ type Authorization struct {
 
 // Payment is a payment before it is encoded; a test may spoil any part of it.
 type Payment struct {
-	// X402Version is the version of the protocol: 2 in a right payment.
-	X402Version any `json:"x402Version"`
-	// Accepted is the terms that the payer accepts.
-	Accepted map[string]any `json:"accepted"`
-	// Payload is what the scheme adds to the payment.
-	Payload Payload `json:"payload"`
+	X402Version any            `json:"x402Version"` // 2 in a right payment
+	Accepted    map[string]any `json:"accepted"`    // the terms
+	Payload     Payload        `json:"payload"`     // what the scheme adds
 }
 
 // Payload is an authorization with its signature.
 type Payload struct {
-	// Signature signs the authorization, in hexadecimal digits after 0x.
-	Signature string `json:"signature"`
-	// Authorization is the message that is signed.
+	Signature     string        `json:"signature"` // in hexadecimal digits after 0x
 	Authorization Authorization `json:"authorization"`
 }
 
@@ -150,19 +143,13 @@ func (w *Wallet) Pay(challenge string, spoil ...func(*Authorization)) Payment {
 	window, _ := terms["maxTimeoutSeconds"].(float64)
 	p.Payload.Authorization = Authorization{
 		From: w.Address(), To: text(terms, "payTo"), Value: text(terms, "amount"), ValidAfter: "0",
-		ValidBefore: strconv.FormatInt(time.Now().Unix()+int64(window), 10), Nonce: randomNonce(),
+		ValidBefore: strconv.FormatInt(time.Now().Unix()+int64(window), 10), Nonce: chain.Keccak(rand.Text()),
 	}
 	for _, change := range spoil {
 		change(&p.Payload.Authorization)
 	}
 	p.Payload.Signature = w.sign(p.Payload.Authorization, terms)
 	return p
-}
-
-func randomNonce() string {
-	nonce := make([]byte, 32)
-	_, _ = rand.Read(nonce) // never fails
-	return "0x" + hex.EncodeToString(nonce)
 }
 
 // sign returns the signature with the recovery id last, as the chain has it.

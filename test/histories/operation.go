@@ -23,10 +23,8 @@ const (
 	// Request reads a path, with or without a token.
 	Request Kind = "request"
 	// Issue creates a token, Rotate replaces its secret without overlap, and Revoke ends it.
-	Issue Kind = "issue"
-	// Rotate is described at Issue.
+	Issue  Kind = "issue"
 	Rotate Kind = "rotate"
-	// Revoke is described at Issue.
 	Revoke Kind = "revoke"
 	// Import casts a ballot of the vote in progress.
 	Import Kind = "import"
@@ -35,59 +33,49 @@ const (
 	// Export reads one part of an export of the vote.
 	Export Kind = "export"
 	// Pay sends a payment for a path, and Transfer is money that moved.
-	Pay Kind = "pay"
-	// Transfer is described at Pay.
+	Pay      Kind = "pay"
 	Transfer Kind = "transfer"
 	// Publish is an event that is in the feed, and Deliver its message at a receiver.
 	Publish Kind = "publish"
-	// Deliver is described at Publish.
 	Deliver Kind = "deliver"
 	// Follow reads changes, and Copy is the copy of a client that read them all: Casts
 	// of the ballots of the vote in its Rows.
 	Follow Kind = "follow"
-	// Copy is described at Follow.
-	Copy Kind = "copy"
+	Copy   Kind = "copy"
 	// Change gives a record of a followed system, its Subject, the state Casts, a number that
 	// only grows. Show is what an answer shows of such a record.
 	Change Kind = "change"
-	// Show is described at Change.
-	Show Kind = "show"
+	Show   Kind = "show"
 	// Fault breaks something. It returns when everything has recovered.
 	Fault Kind = "fault"
 )
 
 // Operation is one call of a client. Fields that its kind does not have are empty.
 type Operation struct {
-	// Kind says what it does.
 	Kind Kind `json:"kind"`
 	// Client is the number of the client, whose operations follow each other.
 	Client int `json:"client,omitempty"`
 	// Node is the process that was called.
 	Node string `json:"node,omitempty"`
 	// Call and Return are the times since the history began, by one monotonic clock.
-	Call time.Duration `json:"call"`
-	// Return is described at Call.
+	Call   time.Duration `json:"call"`
 	Return time.Duration `json:"return"`
 	// Status is the HTTP status; 0 for an outcome that is not known. A command that
 	// succeeded has 200.
-	Status int `json:"status,omitempty"`
-	// Code is the code of an error.
-	Code string `json:"code,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Code   string `json:"code,omitempty"`
 	// Subject is what it is about: the nonce of a payment, the revision of an export, the
 	// id of an event, a record of a followed system, the name of a fault.
 	Subject string `json:"subject,omitempty"`
-	// Path is the path that was asked for.
-	Path string `json:"path,omitempty"`
+	Path    string `json:"path,omitempty"`
 	// Token is the id of the token of a request or command, and Secret the number of times
 	// that it was rotated before.
-	Token string `json:"token,omitempty"`
-	// Secret is described at Token.
-	Secret int `json:"secret,omitempty"`
+	Token  string `json:"token,omitempty"`
+	Secret int    `json:"secret,omitempty"`
 	// Limit is the number of answers a month of an issued token; 0 for one whose month is not checked.
 	Limit int `json:"limit,omitempty"`
 	// ETag is an answer's, and Body a hash of everything that it has to name.
 	ETag string `json:"etag,omitempty"`
-	// Body is described at ETag.
 	Body string `json:"body,omitempty"`
 	// AsOf is the dataAsOf of an answer, in Unix milliseconds: of each page of a walk.
 	AsOf []int64 `json:"asOf,omitempty"`
@@ -145,10 +133,8 @@ func (h History) during(from, to time.Duration, is func(*Operation) bool) (fault
 
 // Violation is a part of a history that a model rules out.
 type Violation struct {
-	// Model is the model.
-	Model string
-	// Problem says what contradicts it.
-	Problem string
+	// Problem says what contradicts the model.
+	Model, Problem string
 }
 
 // String is the violation in a line.

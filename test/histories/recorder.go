@@ -1,7 +1,7 @@
 package histories
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,14 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
+
+	"pnyx/test/check"
 )
 
 // Recorder records a history. Any goroutine may use it.
 type Recorder struct {
 	began time.Time
-	mu    sync.Mutex
+	mu    check.Mutex
 	done  History
 }
 
@@ -40,17 +41,11 @@ func (r *Recorder) Begin(o Operation) (end func(outcome func(*Operation))) {
 }
 
 // Add records an operation with the times that it has.
-func (r *Recorder) Add(o Operation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done = append(r.done, o)
-}
+func (r *Recorder) Add(o Operation) { r.mu.Do(func() { r.done = append(r.done, o) }) }
 
 // History returns what was recorded so far.
 func (r *Recorder) History() History {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.done)
+	return check.Locked(&r.mu, func() History { return slices.Clone(r.done) })
 }
 
 // Take returns the operations for which take is true, and forgets them: a run of hours has
@@ -71,20 +66,15 @@ func (r *Recorder) Take(take func(*Operation) bool) (taken History) {
 }
 
 // Write writes a history to a file, an operation a line.
-func (h History) Write(path string) (err error) {
-	file, err := os.Create(filepath.Clean(path))
-	if err != nil {
-		return fmt.Errorf("write a history: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	out := bufio.NewWriter(file)
-	encoder := json.NewEncoder(out)
+func (h History) Write(path string) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	for i := range h {
 		if err := encoder.Encode(h[i]); err != nil {
 			return fmt.Errorf("write a history: %w", err)
 		}
 	}
-	return out.Flush()
+	return os.WriteFile(filepath.Clean(path), text.Bytes(), 0o600)
 }
 
 // Read reads a history that was written.

@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,11 +84,7 @@ func violationTable(results []Result) string {
 		if more := len(r.Violations) - 1; more > 0 {
 			problem += fmt.Sprintf(" (and %d more)", more)
 		}
-		became := r.Became
-		if became == "" {
-			became = "open"
-		}
-		fmt.Fprintf(&out, "| %s | %d | %s | %s | %s |\n", problem, r.Seed, r.Build, r.Kind, became)
+		fmt.Fprintf(&out, "| %s | %d | %s | %s | %s |\n", problem, r.Seed, r.Build, r.Kind, cmp.Or(r.Became, "open"))
 	}
 	if out.Len() == 0 {
 		return "\nNo model has found a violation.\n"

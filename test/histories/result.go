@@ -13,22 +13,18 @@ import (
 // made.
 type Result struct {
 	// Date is the day of the history, and Build the version of the program.
-	Date string `json:"date"`
-	// Build is described at Date.
+	Date  string `json:"date"`
 	Build string `json:"build"`
 	// Seed made the history, of a deployment of the kind.
 	Seed uint64 `json:"seed"`
-	// Kind is described at Seed.
 	Kind string `json:"kind"`
 	// Seconds is how long it lasted, and Operations how much was recorded.
-	Seconds int `json:"seconds"`
-	// Operations is described at Seconds.
+	Seconds    int `json:"seconds"`
 	Operations int `json:"operations"`
 	// Faults counts what broke, by name. Alone is how often a node counted by itself although
 	// nothing was broken.
 	Faults map[string]int `json:"faults"`
-	// Alone is described at Faults.
-	Alone int `json:"alone,omitempty"`
+	Alone  int            `json:"alone,omitempty"`
 	// Violations are what models rule out, or why a history did not end.
 	Violations []string `json:"violations,omitempty"`
 	// Became says what became of the violations. People write it.

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,12 +26,9 @@ const address = "mem:///openapi.json"
 type Contract struct {
 	document struct {
 		// Paths are the operations by path and method in lower case.
-		Paths map[string]map[string]operation `json:"paths"`
+		Paths map[string]map[string]struct{ Responses map[string]response }
 		// Components are the parts that references refer to.
-		Components struct {
-			// Responses are the shared responses by name.
-			Responses map[string]response `json:"responses"`
-		} `json:"components"`
+		Components struct{ Responses map[string]response }
 	}
 	compiler *jsonschema.Compiler
 
@@ -37,16 +36,11 @@ type Contract struct {
 	compiled map[string]*jsonschema.Schema
 }
 
-type operation struct {
-	// Responses are the described responses by status.
-	Responses map[string]response `json:"responses"`
-}
-
 type response struct {
 	// Ref is the reference to a shared response; empty for a response in place.
 	Ref string `json:"$ref"`
 	// Headers are the promised headers by name; nil for none.
-	Headers map[string]any `json:"headers"`
+	Headers map[string]any
 }
 
 // New reads a document.
@@ -89,10 +83,11 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 		return err
 	}
 	for name := range header {
+		isName := func(promised string) bool { return strings.EqualFold(promised, name) }
 		// What is left of a limit matters to who got data; who was refused is told when to ask
 		// again.
 		limited := name == "Ratelimit" && status == http.StatusOK
-		if (limited || name == "Link" || name == "Retry-After") && !has(answer.Headers, name) {
+		if (limited || name == "Link" || name == "Retry-After") && !slices.ContainsFunc(slices.Collect(maps.Keys(answer.Headers)), isName) {
 			return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
 		}
 	}
@@ -161,13 +156,4 @@ func (c *Contract) schema(pointer string) (*jsonschema.Schema, error) {
 	}
 	c.compiled[pointer] = schema
 	return schema, nil
-}
-
-func has(headers map[string]any, name string) bool {
-	for promised := range headers {
-		if strings.EqualFold(promised, name) {
-			return true
-		}
-	}
-	return false
 }

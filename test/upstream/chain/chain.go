@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"pnyx/test/check"
 )
 
 // BlockTime is the time between two blocks of a new chain.
@@ -19,28 +20,23 @@ const BlockTime = 12 * time.Second
 
 // Log is a log of a contract. The chain fills in where it is.
 type Log struct {
-	// Address is the contract's.
-	Address string
 	// Topics and Data are in hexadecimal.
-	Topics []string
-	Data   string
+	Address string // the contract's
+	Topics  []string
+	Data    string
 	// Note is the test's own: what the log states. No answer has it.
 	Note any
 }
 
 type block struct {
-	number uint64
-	hash   string
-	parent string
-	at     uint64
-	logs   []Log
+	number, at   uint64
+	hash, parent string
+	logs         []Log
 }
 
 // Refusal is an answer with an error object.
 type Refusal struct {
-	// Status is the HTTP status; 0 for 200.
-	Status int
-	// Code and Message come from the error object.
+	Status  int // 0 for 200
 	Code    int
 	Message string
 }
@@ -78,7 +74,7 @@ type Faults struct {
 type Chain struct {
 	*Endpoint
 
-	mu       sync.Mutex
+	mu       check.Mutex
 	id       uint64
 	started  uint64
 	finality uint64
@@ -115,7 +111,7 @@ func (c *Chain) append(logs []Log) uint64 {
 }
 
 // Pace sets the time between two blocks, whole seconds, before there is a second one.
-func (c *Chain) Pace(between time.Duration) { c.locked(func() { c.pace = between }) }
+func (c *Chain) Pace(between time.Duration) { c.mu.Do(func() { c.pace = between }) }
 
 // Standing returns the logs of the blocks that stand, in their order.
 func (c *Chain) Standing() (logs []Log) {
@@ -139,9 +135,7 @@ func (c *Chain) Last(blocks int) (logs [][]Log) {
 
 // Mine adds a block with logs and returns its number.
 func (c *Chain) Mine(logs ...Log) uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.append(logs)
+	return check.Locked(&c.mu, func() uint64 { return c.append(logs) })
 }
 
 // MineEmpty adds empty blocks.
@@ -175,21 +169,11 @@ func (c *Chain) Branch() (restore func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept := slices.Clone(c.blocks)
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.blocks = slices.Clone(kept)
-	}
+	return func() { c.mu.Do(func() { c.blocks = slices.Clone(kept) }) }
 }
 
 // Shrink removes the last blocks, as a node does that goes back.
-func (c *Chain) Shrink(depth int) { c.locked(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
-
-func (c *Chain) locked(change func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change()
-}
+func (c *Chain) Shrink(depth int) { c.mu.Do(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
 
 // answerFrom is what a call returns from a block on; empty for nothing: it reverts.
 type answerFrom struct {
@@ -232,20 +216,18 @@ func (c *Chain) answer(contract, signature string, args, results []any, isChange
 
 // Create gives a contract code from a block on.
 func (c *Chain) Create(contract string, number uint64) {
-	c.locked(func() { c.created[strings.ToLower(contract)] = number })
+	c.mu.Do(func() { c.created[strings.ToLower(contract)] = number })
 }
 
 // Calls returns how often a method was called.
 func (c *Chain) Calls(method string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[method]
+	return check.Locked(&c.mu, func() int { return c.calls[method] })
 }
 
 type request struct {
-	ID     json.RawMessage   `json:"id"`
-	Method string            `json:"method"`
-	Params []json.RawMessage `json:"params"`
+	ID     json.RawMessage
+	Method string
+	Params []json.RawMessage
 }
 
 // Endpoint is an RPC of a chain with faults of its own. It is an http.Handler.
@@ -258,7 +240,7 @@ type Endpoint struct {
 func (c *Chain) AnotherEndpoint() *Endpoint { return &Endpoint{chain: c} }
 
 // Fail sets how the endpoint fails from now on.
-func (e *Endpoint) Fail(faults Faults) { e.chain.locked(func() { e.failing = faults }) }
+func (e *Endpoint) Fail(faults Faults) { e.chain.mu.Do(func() { e.failing = faults }) }
 
 // ServeHTTP answers JSON-RPC. The answers to a batch are in the reverse order.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {

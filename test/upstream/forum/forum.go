@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -18,7 +18,7 @@ import (
 type Forum struct {
 	now func() time.Time
 
-	mu         sync.Mutex
+	mu         check.Mutex
 	switches   Switches
 	categories []category
 	topics     []*topic
@@ -89,22 +89,15 @@ func New(now func() time.Time) *Forum {
 }
 
 // Switch changes what the forum does.
-func (f *Forum) Switch(change func(*Switches)) { f.locked(func() { change(&f.switches) }) }
-
-func (f *Forum) locked(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do()
-}
+func (f *Forum) Switch(change func(*Switches)) { f.mu.Do(func() { change(&f.switches) }) }
 
 // Requests returns how many requests a path has had, refused ones included.
-func (f *Forum) Requests(path string) (requests int) {
-	f.locked(func() { requests = f.requests[path] })
-	return requests
+func (f *Forum) Requests(path string) int {
+	return check.Locked(&f.mu, func() int { return f.requests[path] })
 }
 
 // SetUser adds a user, or changes what the field AddressField of a user states.
-func (f *Forum) SetUser(name, address string) { f.locked(func() { f.addresses[name] = address }) }
+func (f *Forum) SetUser(name, address string) { f.mu.Do(func() { f.addresses[name] = address }) }
 
 // AddCategory adds a category, below another or with 0 at the top, and returns its number.
 func (f *Forum) AddCategory(name string, parent int) int {
@@ -116,7 +109,7 @@ func (f *Forum) AddCategory(name string, parent int) int {
 
 // Restrict makes a category readable for staff alone, or for everybody.
 func (f *Forum) Restrict(id int, restricted bool) {
-	f.locked(func() { f.categories[id-1].restricted = restricted })
+	f.mu.Do(func() { f.categories[id-1].restricted = restricted })
 }
 
 func (f *Forum) restricted(t *topic) bool {
@@ -125,7 +118,7 @@ func (f *Forum) restricted(t *topic) bool {
 
 // RenameCategory renames a category.
 func (f *Forum) RenameCategory(id int, name string) {
-	f.locked(func() { f.categories[id-1].name = name })
+	f.mu.Do(func() { f.categories[id-1].name = name })
 }
 
 // AddTopic adds a topic with its first post and returns its number.
@@ -189,7 +182,7 @@ func (f *Forum) show(id int, change func(*post)) {
 }
 
 // Like adds likes to a post.
-func (f *Forum) Like(id, likes int) { f.locked(func() { f.posts[id-1].likes += likes }) }
+func (f *Forum) Like(id, likes int) { f.mu.Do(func() { f.posts[id-1].likes += likes }) }
 
 // View adds views to a topic.
 func (f *Forum) View(id, views int) { f.change(id, func(t *topic) { t.views += views }) }
@@ -224,7 +217,7 @@ func (f *Forum) Delete(id int) { f.change(id, func(t *topic) { t.deleted = true 
 // Restore brings a deleted topic back.
 func (f *Forum) Restore(id int) { f.change(id, func(t *topic) { t.deleted = false }) }
 
-func (f *Forum) change(id int, change func(*topic)) { f.locked(func() { change(f.topics[id-1]) }) }
+func (f *Forum) change(id int, change func(*topic)) { f.mu.Do(func() { change(f.topics[id-1]) }) }
 
 // Truth returns the topics that a follower must show, in order of their numbers as text.
 func (f *Forum) Truth(host string) []record.Topic {

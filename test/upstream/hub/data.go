@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/governance/abi"
+	"pnyx/test/check"
 )
 
 const (
@@ -24,10 +25,8 @@ const (
 
 // Space is a space.
 type Space struct {
-	// ID is the space's name, Name its display name.
-	ID, Name string
-	// Network is the chain id, Symbol the token's.
-	Network, Symbol string
+	// Network is a chain id, Symbol the token's.
+	ID, Name, Network, Symbol string
 }
 
 type space struct {
@@ -38,15 +37,11 @@ type space struct {
 
 // Proposal is a proposal to publish.
 type Proposal struct {
-	// Space is the id of its space.
-	Space string
-	// Title and Body are the texts.
-	Title, Body string
+	Space, Title, Body string
 	// Type is the voting system; empty for single-choice.
 	Type string
 	// Privacy is "shutter" for votes that are encrypted until they are revealed.
 	Privacy string
-	// Choices are the labels.
 	Choices []string
 	// Plugins is the object of plugins as JSON; empty for none.
 	Plugins string
@@ -62,29 +57,22 @@ type proposal struct {
 	updated                int64
 	flagged, final, hidden bool
 	revealed               bool
-	// votes are by voter, in lower case;
-	votes         map[string]*vote
-	dirty         bool
-	scores        []float64
-	total         float64
-	stated        int
-	scoresUpdated int64
+	votes                  map[string]*vote // by voter, in lower case
+	dirty                  bool
+	scores                 []float64
+	total                  float64
+	stated                 int
+	scoresUpdated          int64
 }
 
 // Vote is a vote to cast.
 type Vote struct {
-	// Proposal is the id of the proposal.
-	Proposal string
-	// Voter is an address.
-	Voter string
-	// Choice is the choice as JSON: a number, a list, weights.
-	Choice string
-	// Power is the voting power with up to 30 decimals.
-	Power string
+	Proposal, Voter string
+	// Choice is JSON: a number, a list, weights. Power has up to 30 decimals.
+	Choice, Power string
 	// Created is the signer's time; zero for now.
 	Created time.Time
-	// Reason is the voter's.
-	Reason string
+	Reason  string
 }
 
 type vote struct {
@@ -121,7 +109,7 @@ func (h *Hub) AddSpace(s Space) {
 const BrokenName = "{}"
 
 // SetName sets the name in the profile of a voter.
-func (h *Hub) SetName(voter, name string) { h.locked(func() { h.names[voter] = name }) }
+func (h *Hub) SetName(voter, name string) { h.mu.Do(func() { h.names[voter] = name }) }
 
 // Propose publishes a proposal and returns its id.
 func (h *Hub) Propose(p Proposal) string {
@@ -200,7 +188,7 @@ func (h *Hub) Flag(id string) {
 }
 
 // FlagSpace marks a space as spam, or no longer. Nothing is logged.
-func (h *Hub) FlagSpace(id string, flagged bool) { h.locked(func() { h.spaces[id].flagged = flagged }) }
+func (h *Hub) FlagSpace(id string, flagged bool) { h.mu.Do(func() { h.spaces[id].flagged = flagged }) }
 
 // Delete deletes a proposal. The message does not name it.
 func (h *Hub) Delete(id string) {
@@ -211,7 +199,7 @@ func (h *Hub) Delete(id string) {
 }
 
 // Restore undoes Delete, as after trouble in the hub's database. Nothing is logged.
-func (h *Hub) Restore(id string) { h.locked(func() { h.proposals[id].hidden = false }) }
+func (h *Hub) Restore(id string) { h.mu.Do(func() { h.proposals[id].hidden = false }) }
 
 // DeleteSpace deletes a space and all that it has.
 func (h *Hub) DeleteSpace(id string) {
@@ -233,11 +221,11 @@ func (h *Hub) SetPower(id, voter, power string) {
 
 // Break makes a row of a vote unreadable, or readable again: its page cannot be answered.
 func (h *Hub) Break(proposal, voter string, broken bool) {
-	h.locked(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
+	h.mu.Do(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
 }
 
 // Reveal publishes the choices of a shutter proposal.
-func (h *Hub) Reveal(proposal string) { h.locked(func() { h.proposals[proposal].revealed = true }) }
+func (h *Hub) Reveal(proposal string) { h.mu.Do(func() { h.proposals[proposal].revealed = true }) }
 
 // Finalize states final scores. Powers by voter change before, without a trace.
 func (h *Hub) Finalize(proposal string, powers map[string]string) {
@@ -253,30 +241,19 @@ func (h *Hub) Finalize(proposal string, powers map[string]string) {
 
 // Log writes a message of any kind.
 func (h *Hub) Log(kind, id, space string) {
-	h.locked(func() { h.write(kind, id, space, Voter("someone")) })
+	h.mu.Do(func() { h.write(kind, id, space, Voter("someone")) })
 }
 
 // SwapLast makes the last message visible only after a time, although its number is lower
 // than those that follow.
 func (h *Hub) SwapLast(hidden time.Duration) {
-	h.locked(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
+	h.mu.Do(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
 }
 
 // MCI returns the number of the last message.
-func (h *Hub) MCI() (mci int64) {
-	h.locked(func() { mci = h.mci })
-	return mci
-}
+func (h *Hub) MCI() int64 { return check.Locked(&h.mu, func() int64 { return h.mci }) }
 
-func (h *Hub) change(id string, change func(*proposal)) {
-	h.locked(func() { change(h.proposals[id]) })
-}
-
-func (h *Hub) locked(change func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	change()
-}
+func (h *Hub) change(id string, change func(*proposal)) { h.mu.Do(func() { change(h.proposals[id]) }) }
 
 func (h *Hub) write(kind, id, space, signer string) {
 	h.mci += 1 + h.switches.Burn
@@ -384,10 +361,7 @@ func (h *Hub) spaceRow(s *space) row {
 
 func (h *Hub) proposalRow(p *proposal) row {
 	now := h.clock.Now().Unix()
-	limit := h.switches.LateRescoring
-	if limit == 0 {
-		limit = 20_000
-	}
+	limit := cmp.Or(h.switches.LateRescoring, 20_000)
 	if p.dirty && (len(p.votes) <= limit || now-p.scoresUpdated >= rescoringPause) {
 		p.score(now)
 	}
@@ -401,17 +375,13 @@ func (h *Hub) proposalRow(p *proposal) row {
 	if p.final {
 		scoresState = "final"
 	}
-	kind := p.Type
-	if kind == "" {
-		kind = "single-choice"
-	}
 	updated := any(nil)
 	if p.updated > 0 {
 		updated = p.updated
 	}
 	return row{
 		"id": p.id, "space": row{"id": p.Space}, "author": p.author, "created": p.created, "updated": updated, "start": p.start, "end": p.end,
-		"type": kind, "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
+		"type": cmp.Or(p.Type, "single-choice"), "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
 		"link": "https://snapshot.box/#/s:" + p.Space + "/proposal/" + p.id, "scores": p.scores, "scores_total": p.total,
 		"scores_state": scoresState, "scores_updated": p.scoresUpdated, "votes": p.stated, "flagged": p.flagged, "privacy": p.Privacy,
 		"plugins": json.RawMessage(cmp.Or(p.Plugins, "{}")),

@@ -12,10 +12,10 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"pnyx/clock"
+	"pnyx/test/check"
 )
 
 const (
@@ -57,7 +57,7 @@ type Switches struct {
 type Hub struct {
 	clock *clock.Clock
 
-	mu        sync.Mutex
+	mu        check.Mutex
 	switches  Switches
 	spaces    map[string]*space
 	proposals map[string]*proposal
@@ -80,14 +80,12 @@ func New(c *clock.Clock) *Hub {
 }
 
 // Set changes the switches.
-func (h *Hub) Set(change func(*Switches)) { h.locked(func() { change(&h.switches) }) }
+func (h *Hub) Set(change func(*Switches)) { h.mu.Do(func() { change(&h.switches) }) }
 
 // Requests returns how often each root field was asked for, and the number of requests
 // under "".
 func (h *Hub) Requests() map[string]int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return maps.Clone(h.requests)
+	return check.Locked(&h.mu, func() map[string]int { return maps.Clone(h.requests) })
 }
 
 // ServeHTTP implements http.Handler.

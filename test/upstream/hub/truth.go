@@ -10,18 +10,15 @@ import (
 
 // Truth is what a follower has to arrive at.
 type Truth struct {
-	// Spaces are those not deleted, by id.
-	Spaces map[string]Space
-	// Proposals are those not deleted, by id.
+	// Spaces and Proposals are those not deleted, by id.
+	Spaces    map[string]Space
 	Proposals map[string]ProposalTruth
 }
 
 // ProposalTruth is a proposal as it is now.
 type ProposalTruth struct {
-	// Space and Title are as published last.
 	Space, Title string
-	// Flagged is true for spam.
-	Flagged bool
+	Flagged      bool // as spam
 	// Votes are by voter in lower case. Encrypted votes are not among them.
 	Votes map[string]VoteTruth
 	// Encrypted is the number of votes that are not revealed.
@@ -30,10 +27,9 @@ type ProposalTruth struct {
 
 // VoteTruth is a vote that counts.
 type VoteTruth struct {
-	// ID is the vote's, Choice the choice as JSON, and Power the answered number.
+	// Choice is JSON, Power the answered number, and Created the signer's time in seconds.
 	ID, Choice, Power string
-	// Created is the signer's time in seconds.
-	Created int64
+	Created           int64
 }
 
 // Truth returns the hub's content.

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -23,7 +23,7 @@ import (
 type Tally struct {
 	now func() time.Time
 
-	mu            sync.Mutex
+	mu            check.Mutex
 	switches      Switches
 	organizations []*organization
 	proposals     []*proposal
@@ -114,9 +114,7 @@ func (t *Tally) Switch(change func(*Switches)) {
 
 // Requests returns how many requests asked for a field of the root, refused ones included.
 func (t *Tally) Requests(field string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.requests[field]
+	return check.Locked(&t.mu, func() int { return t.requests[field] })
 }
 
 func (t *Tally) id() string {
@@ -126,9 +124,7 @@ func (t *Tally) id() string {
 
 // AddOrganization adds an organization whose token has some decimals.
 func (t *Tally) AddOrganization(slug, name string, decimals int32) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.organizations = append(t.organizations, &organization{t.id(), slug, name, decimals})
+	t.mu.Do(func() { t.organizations = append(t.organizations, &organization{t.id(), slug, name, decimals}) })
 }
 
 // Propose adds an active proposal that ends after a time and returns its id.
@@ -183,11 +179,7 @@ func (t *Tally) Vote(id, voter, kind, amount string) (vote string) {
 }
 
 // SetName sets the name of an account.
-func (t *Tally) SetName(voter, name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.names[voter] = name
-}
+func (t *Tally) SetName(voter, name string) { t.mu.Do(func() { t.names[voter] = name }) }
 
 func newVote(id, voter, kind, amount string, at time.Time) *vote {
 	return &vote{id: id, kind: kind, amount: amount, voter: voter, reason: "Because.", at: at}
@@ -210,11 +202,7 @@ func (t *Tally) Drop(id, voteID string) {
 	})
 }
 
-func (t *Tally) change(id string, change func(*proposal)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	change(t.find(id))
-}
+func (t *Tally) change(id string, change func(*proposal)) { t.mu.Do(func() { change(t.find(id)) }) }
 
 func (t *Tally) find(id string) *proposal {
 	at := slices.IndexFunc(t.proposals, func(p *proposal) bool { return p.id == id })
