@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,22 +26,6 @@ func MustDo(tb testing.TB, err error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// Mutex is a mutex for fakes, which change and answer in single steps.
-type Mutex struct{ sync.Mutex }
-
-// Do does something while the mutex is held.
-func (m *Mutex) Do(do func()) {
-	m.Lock()
-	defer m.Unlock()
-	do()
-}
-
-// Locked returns what a function returns while a mutex is held.
-func Locked[T any](m *Mutex, get func() T) (value T) {
-	m.Do(func() { value = get() })
-	return value
 }
 
 // Want compares two values, and names what they are where they differ.
