@@ -130,5 +130,5 @@ func discoveryExample(one param.Param) any {
 	if one.Kind == param.EnumList {
 		return one.Example
 	}
-	return paramExample(one)
+	return one.JSON(one.Example)
 }

@@ -49,7 +49,7 @@ func Snippet(language Language, base string, route routes.Route, values map[stri
 	case Go:
 		data.Call = goCall(route, path, params)
 	}
-	text, err := render("snippet"+language.extension()+".tmpl", data)
+	text, err := Render(templates, functions(), "snippet"+language.extension()+".tmpl", data)
 	if err != nil || language != Go {
 		return string(text), err
 	}
