@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
@@ -100,13 +98,6 @@ func encodedBody() *apierror.Error {
 		Details: apierror.HeaderDetails{Header: strings.ToLower(fiber.HeaderContentEncoding)},
 		Headers: map[string]string{fiber.HeaderAcceptEncoding: "identity"},
 	}
-}
-
-// setTiming sets the Server-Timing header, in milliseconds with three decimal places.
-func setTiming(c *fiber.Ctx, duration time.Duration) {
-	var room [32]byte
-	text := strconv.AppendFloat(append(room[:0], "app;dur="...), float64(duration.Microseconds())/1000, 'f', 3, 64)
-	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes connections while

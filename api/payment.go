@@ -85,14 +85,6 @@ func (s *requestState) releasePayment(c *fiber.Ctx) {
 	}
 }
 
-// purchasedAnswer returns the answer that was sent for the same payment before.
-func (s *requestState) purchasedAnswer() (x402.Response, bool) {
-	if s.charge == nil {
-		return x402.Response{}, false
-	}
-	return s.charge.StoredResponse()
-}
-
 // settlePayment settles the payment of a request whose answer is about to be sent, and
 // stores what was purchased. When settlement fails, the answer is discarded.
 func settlePayment(c *fiber.Ctx, s *requestState, purchased x402.Response) error {

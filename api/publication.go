@@ -103,10 +103,8 @@ func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 // old or the view has expired, else the view's.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
-	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
-		return governance.Stale
-	}
-	if v.FreshUntil != nil && now.Sub(v.FreshUntil.Time()) > w.staleAfter {
+	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter ||
+		v.FreshUntil != nil && now.Sub(v.FreshUntil.Time()) > w.staleAfter {
 		return governance.Stale
 	}
 	return v.Readiness

@@ -85,7 +85,8 @@ func Mount(o Options) error {
 		}
 		x.templates[view] = parsed
 	}
-	x.mountFeeds()
+	x.node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
+	x.node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
 	for _, one := range []struct {
 		path string
 		show func(*visit) (shown, error)

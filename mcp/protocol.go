@@ -102,28 +102,24 @@ type result struct {
 }
 
 // answer answers a POST with JSON.
-func (s *Server) answer(c *fiber.Ctx) error {
+func (s *Server) answer(c *fiber.Ctx) {
 	m, failed := parse(c.BodyRaw())
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
+	var era string
+	if failed == nil {
+		era, failed = eraOf(c, m)
 	}
-	era, failed := eraOf(c, m)
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
+	var r result
+	if failed == nil && m.ID != nil {
+		r, failed = s.call(c, m, era)
 	}
-	if m.ID == nil { // a notification or a response asks for nothing
+	switch {
+	case failed != nil:
+		refuse(c, m, failed)
+	case m.ID == nil: // a notification or a response asks for nothing
 		c.Status(http.StatusAccepted)
-		return nil
+	default:
+		c.Response().SetBodyRaw(r.encode(m.ID, s.metaOf(era)))
 	}
-	r, failed := s.call(c, m, era)
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
-	}
-	c.Response().SetBodyRaw(r.encode(m.ID, s.metaOf(era)))
-	return nil
 }
 
 // parse reads a message. Batches are not part of the revisions that are spoken here.
@@ -222,7 +218,9 @@ func (s *Server) describe(m message, era string) (result, *rpcError) {
 	case method == "resources/read":
 		return s.readResource(m.Params)
 	case method == "server/discover" && era == modern:
-		return s.discover(), nil
+		return result{lasting: true, members: membersOf(map[string]any{
+			"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
+		})}, nil
 	case method == "initialize" && era != modern:
 		return s.initialize(m.Params.Version), nil
 	case method == "ping" && era != modern:
@@ -243,12 +241,6 @@ func serverInfo() map[string]any {
 // capabilities are what the server does: nothing that changes while a client looks.
 func capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}, "prompts": struct{}{}, "resources": struct{}{}}
-}
-
-func (s *Server) discover() result {
-	return result{lasting: true, members: membersOf(map[string]any{
-		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
-	})}
 }
 
 // initialize answers initialize with the revision that is asked for, or the newest one

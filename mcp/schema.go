@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 
 	"pnyx/api/param"
 )
@@ -96,7 +97,8 @@ func (t *tool) outputSchema(payments bool) json.RawMessage {
 		"error": map[string]any{"type": []string{"object", "string"}},
 	}
 	kinds := []any{map[string]any{"required": []string{"data", "meta"}}, map[string]any{"required": []string{"error"}}}
-	if payments && t.isPaid() {
+	isPaid := slices.ContainsFunc(t.Routes, func(id string) bool { route := t.byRoute[id]; return route.Paid() })
+	if payments && isPaid { // a call may cost something
 		properties["x402Version"] = map[string]any{"type": "integer"}
 		properties["accepts"] = map[string]any{"type": "array"}
 		properties["resource"] = map[string]any{"type": "object"}

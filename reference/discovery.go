@@ -95,7 +95,10 @@ func describeForIndexes(base string, route routes.Route) discovery {
 			into.Required = append(into.Required, one.Name)
 		}
 		if one.In == param.InQuery && (one.Required || one.Sample) {
-			described.Info.Input.QueryParams[one.Name] = discoveryExample(one)
+			described.Info.Input.QueryParams[one.Name] = one.JSON(one.Example)
+			if one.Kind == param.EnumList {
+				described.Info.Input.QueryParams[one.Name] = one.Example
+			}
 		}
 	}
 	if len(query.Properties) > 0 {
@@ -124,11 +127,4 @@ func discoverySchema(one param.Param) *openapi.Schema {
 		return &openapi.Schema{Type: "string", Description: one.Allowed()}
 	}
 	return paramSchema(&openapi.Schemas{}, one)
-}
-
-func discoveryExample(one param.Param) any {
-	if one.Kind == param.EnumList {
-		return one.Example
-	}
-	return one.JSON(one.Example)
 }

@@ -81,15 +81,11 @@ func MeantValue(word string, set []string) string {
 	return ""
 }
 
-// meantLayouts are other spellings of days, months and years, which may be numbers.
-func meantLayouts() []string {
-	return []string{"20060102", "20060102T150405Z0700", "2006-1-2", "2006/1/2", "2006-01", "2006"}
-}
-
 // meantInstant returns the time that a text stands for: a day in another spelling, seconds or
 // milliseconds since 1970, a time without its zone or with a space, or one whose + was not escaped and arrives as a space.
 func meantInstant(text string) (at governance.Timestamp, found bool) {
-	for _, layout := range meantLayouts() {
+	// Other spellings of days, months and years, which may be numbers.
+	for _, layout := range []string{"20060102", "20060102T150405Z0700", "2006-1-2", "2006/1/2", "2006-01", "2006"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			meant, err := governance.ParseTimestamp(at.Format(time.RFC3339))
 			return meant, err == nil

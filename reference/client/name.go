@@ -35,12 +35,6 @@ func methodWords(route routes.Route) []string {
 
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
 
-// rowName returns the name of one row of a list, as code that walks it has it.
-func rowName(route routes.Route) string {
-	words := methodWords(route)
-	return singular(words[len(words)-1])
-}
-
 // wordsOf splits a name such as daoId into its words, in lower case.
 func wordsOf(name string) []string {
 	var words []string

@@ -39,7 +39,8 @@ func Snippet(language Language, base string, route routes.Route, values map[stri
 		data.Base = quoted(exampleBase)
 	}
 	if route.Paged() {
-		data.Row = rowName(route)
+		words := methodWords(route)
+		data.Row = singular(words[len(words)-1])
 	}
 	switch language {
 	case TypeScript:
