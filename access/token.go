@@ -62,12 +62,7 @@ func ParseToken(token string) (id string, err error) {
 }
 
 func isBase62(text string) bool {
-	for i := range len(text) {
-		if strings.IndexByte(base62, text[i]) < 0 {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(text, base62) == ""
 }
 
 func checksum(text string) (check [checkDigits]byte) {

@@ -115,7 +115,7 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		store:       o.Store,
-		publication: newPublicationWatcher(o.Store, o.StaleAfter),
+		publication: &publicationWatcher{store: o.Store, staleAfter: o.StaleAfter},
 
 		purgeEnabled: o.PurgeEnabled,
 		timeout:      o.RequestTimeout,

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,11 +81,8 @@ func limitRequest(c *fiber.Ctx) error {
 }
 
 func tooLong(status int, what string, got, most int) *apierror.Error {
-	return &apierror.Error{
-		Status: status, Code: apierror.CodeValidation,
-		Message: fmt.Sprintf("the %s has %d bytes, at most %d are read", what, got, most),
-		Details: apierror.LengthDetails{Given: got, Allowed: most},
-	}
+	return apierror.New(status, apierror.CodeValidation, map[string]any{"allowed": most, "given": got},
+		"the %s has %d bytes, at most %d are read", what, got, most)
 }
 
 // encodedBody is the error of a request with a Content-Encoding, whatever its value: a body

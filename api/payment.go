@@ -113,12 +113,9 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 
 // tokenRequired is the error of a paid route where no payments are taken.
 func tokenRequired(route routes.Route) *apierror.Error {
-	return &apierror.Error{
-		Status: http.StatusPaymentRequired, Code: apierror.CodePaymentRequired,
-		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
-			"which the operator issues on request, in the header " + strings.ToLower(access.HeaderToken),
-		Details: paidRouteDetails(route),
-	}
+	return apierror.New(http.StatusPaymentRequired, apierror.CodePaymentRequired, paidRouteDetails(route),
+		"this endpoint is paid, and payment per request is not offered here: send a partner token, "+
+			"which the operator issues on request, in the header %s", strings.ToLower(access.HeaderToken))
 }
 
 // paidRouteDetails says which token opens a paid route.

@@ -29,11 +29,6 @@ type publicationWatcher struct {
 	republished func()
 }
 
-// newPublicationWatcher returns a watcher; changed, polled and republished are to be set.
-func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *publicationWatcher {
-	return &publicationWatcher{store: store, staleAfter: staleAfter}
-}
-
 // run keeps the copy up to date until ctx ends. While the state cannot be read, the last
 // copy stays, and its heartbeat grows old.
 func (w *publicationWatcher) run(ctx context.Context) {

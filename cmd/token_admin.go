@@ -134,8 +134,7 @@ func parseExpiry(text string) (*time.Time, error) {
 	if !stamp.Time().After(time.Now()) {
 		return nil, errors.New("--expires: want a date or RFC 3339 time in the future")
 	}
-	moment := stamp.Time()
-	return &moment, nil
+	return new(stamp.Time()), nil
 }
 
 // parseLimits reads --limits as the row of numbers that the warehouse stores, in the

@@ -192,13 +192,7 @@ func headers(names ...string) []header {
 }
 
 func hostPort(origin *url.URL) string {
-	if origin.Port() != "" {
-		return origin.Host
-	}
-	if origin.Scheme == "https" {
-		return origin.Host + ":443"
-	}
-	return origin.Host + ":80"
+	return net.JoinHostPort(origin.Hostname(), cmp.Or(origin.Port(), map[string]string{"https": "443"}[origin.Scheme], "80"))
 }
 
 // failure is an error that the edge itself sends, in the envelope of the API.

@@ -7,6 +7,7 @@
 package explore
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -169,13 +170,8 @@ type crumb struct {
 }
 
 func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
-	title := "Something went wrong"
-	switch failed.Status {
-	case http.StatusNotFound:
-		title = "Not found"
-	case http.StatusBadRequest:
-		title = "The address is wrong"
-	}
+	titles := map[int]string{http.StatusNotFound: "Not found", http.StatusBadRequest: "The address is wrong"}
+	title := cmp.Or(titles[failed.Status], "Something went wrong")
 	return shown{view: viewError, title: title, description: title, data: map[string]any{
 		"Code": failed.Code, "Message": apierror.Sentence(failed.Message), "Fix": x.advice(failed), "RequestID": requestID,
 		"Title": title, "Trail": []crumb{{Text: title}},
@@ -184,7 +180,5 @@ func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 
 // showOther answers paths below Path that are no pages.
 func showOther(v *visit) (shown, error) {
-	return shown{}, v.explorer.node.Refuse(v.c, &apierror.Error{
-		Status: http.StatusNotFound, Code: apierror.CodeNotFound, Message: "there is no such page",
-	})
+	return shown{}, v.explorer.node.Refuse(v.c, apierror.New(http.StatusNotFound, apierror.CodeNotFound, nil, "there is no such page"))
 }

@@ -16,15 +16,11 @@ func ExampleCall(routeID string, values map[string]string) (name string, argumen
 			arguments[param.Name] = param.JSON(text)
 		}
 	}
-	switch routeID {
-	case routeTimeline:
+	parts := map[string]string{routeProposal: partText, routeSummary: partVotes, routeEvidence: partEvidence}
+	if part, has := parts[routeID]; has {
+		arguments[argInclude] = []string{part}
+	} else if routeID == routeTimeline {
 		arguments[argTimeline] = values["metric"]
-	case routeProposal:
-		arguments[argInclude] = []string{partText}
-	case routeSummary:
-		arguments[argInclude] = []string{partVotes}
-	case routeEvidence:
-		arguments[argInclude] = []string{partEvidence}
 	}
 	return tools[at].Name, arguments
 }

@@ -105,10 +105,8 @@ func (s *Server) handle(c *fiber.Ctx) error {
 		return methodNotAllowed()
 	}
 	if !isJSON(c.Get(fiber.HeaderContentType)) {
-		return &apierror.Error{
-			Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
-			Message: "the body must be JSON: send Content-Type: application/json",
-		}
+		return apierror.New(http.StatusUnsupportedMediaType, apierror.CodeValidation, nil,
+			"the body must be JSON: send Content-Type: application/json")
 	}
 	s.answer(c)
 	return nil

@@ -118,7 +118,11 @@ func (s *Server) answer(c *fiber.Ctx) {
 	case m.ID == nil: // a notification or a response asks for nothing
 		c.Status(http.StatusAccepted)
 	default:
-		c.Response().SetBodyRaw(r.encode(m.ID, s.metaOf(era)))
+		server := s.serverMeta
+		if era != modern {
+			server = nil
+		}
+		c.Response().SetBodyRaw(r.encode(m.ID, server))
 	}
 }
 
@@ -257,16 +261,8 @@ func (s *Server) initialize(version string) result {
 // lastingMembers say how long a client may keep a result that is the same for everyone.
 const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
 
-// metaOf returns the member of _meta that every result of a revision has, without braces:
-// modern ones name the server.
-func (s *Server) metaOf(era string) []byte {
-	if era == modern {
-		return s.serverMeta
-	}
-	return nil
-}
-
-// encode returns the response with a result. server is what metaOf returns.
+// encode returns the response with a result. server is the member of _meta that names the server; nil for a
+// revision with a handshake.
 func (r *result) encode(id json.RawMessage, server []byte) []byte {
 	text := make([]byte, 0, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)

@@ -79,8 +79,7 @@ func describeForIndexes(base string, route routes.Route) discovery {
 	var described discovery
 	described.Info.Input.Type, described.Info.Input.Method, described.Info.Input.QueryParams = "http", "GET", map[string]any{}
 	described.Info.Output = map[string]string{"type": "json"}
-	closed := false
-	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: &closed}
+	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: new(false)}
 	input.Properties.Add("type", &openapi.Schema{Type: "string", Enum: []string{"http"}})
 	input.Properties.Add("method", &openapi.Schema{Type: "string", Enum: []string{"GET"}})
 	query, inPath := &openapi.Schema{Type: "object"}, &openapi.Schema{Type: "object"}

@@ -104,8 +104,7 @@ func (g *Gate) Challenge(r Request) *RefusedError {
 
 // require returns the refusal that asks for a payment, or for another one.
 func (g *Gate) require(r Request, reason string) *RefusedError {
-	challenge := g.prices.challenge(r, reason)
-	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
+	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: new(g.prices.challenge(r, reason))}
 }
 
 func (g *Gate) mismatch(r Request, p Payment) *RefusedError {

@@ -106,8 +106,7 @@ func isOpen(p governance.Payment) bool {
 }
 
 func settled(p governance.Payment, transaction string, now time.Time) governance.Payment {
-	at := governance.TimestampOf(now)
-	p.State, p.SettledAt, p.Transaction = governance.PaymentSettled, &at, transaction
+	p.State, p.SettledAt, p.Transaction = governance.PaymentSettled, new(governance.TimestampOf(now)), transaction
 	p.Reason, p.Settlement = "", nil
 	return p
 }

@@ -62,8 +62,13 @@ func IsOfPages(name string) bool {
 
 // MeantParameter returns the known parameter that a name stands for; empty for none.
 func MeantParameter(name string, known []string) string {
-	for _, candidate := range meantParameters[strings.ToLower(name)] {
-		if slices.Contains(known, candidate) {
+	return firstOf(meantParameters[strings.ToLower(name)], known)
+}
+
+// firstOf returns the first candidate that is in a set; empty for none.
+func firstOf(candidates, set []string) string {
+	for _, candidate := range candidates {
+		if slices.Contains(set, candidate) {
 			return candidate
 		}
 	}
@@ -72,13 +77,7 @@ func MeantParameter(name string, known []string) string {
 
 // MeantValue returns the value of a set that a word stands for; empty for none.
 func MeantValue(word string, set []string) string {
-	word = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
-	for _, candidate := range meantValues[word] {
-		if slices.Contains(set, candidate) {
-			return candidate
-		}
-	}
-	return ""
+	return firstOf(meantValues[strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))], set)
 }
 
 // meantInstant returns the time that a text stands for: a day in another spelling, seconds or

@@ -19,6 +19,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -74,23 +75,20 @@ func (h *Hub) ID() string { return "snapshot:" + h.Host.Name() }
 
 // Sources returns the followed spaces.
 func (h *Hub) Sources() []record.SourceRef {
-	refs := make([]record.SourceRef, len(h.Spaces))
-	for i, space := range h.Spaces {
-		refs[i] = sourceRef(space)
-	}
-	return refs
+	return warehouse.Values(h.Spaces, sourceRef)
 }
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
 	p := &reader{Hub: h, journal: journal}
+	names := &follow.Names{Journal: journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return []follow.Poller{
 		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
 		{Name: watchPoller, Interval: watchInterval, Run: watcher{p}.watch},
 		{Name: closePoller, Interval: closeInterval, Run: closer{p}.walkClosed},
 		{Name: sweepPoller, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: sweeper{p}.sweep},
 		{Name: backfillPoller, Interval: backfillInterval, Run: backfiller{p}.backfill},
-		namesPoller(p),
+		names.Poller(),
 	}
 }
 

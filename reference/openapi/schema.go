@@ -171,8 +171,7 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		schema, described := s.Of(s.content(t, name, field.Type)), s.field(t, name)
 		if described.Raw != nil && (field.Type == reflect.TypeFor[json.RawMessage]() || field.Type.Kind() == reflect.Interface) {
-			raw := *described.Raw
-			schema = &raw
+			schema = new(*described.Raw)
 		}
 		schema.Description = described.Description
 		object.Properties.Add(name, schema)
