@@ -278,6 +278,4 @@ func sockets(address string) []string {
 }
 
 // milliseconds writes a duration in nginx's syntax.
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%dms", d.Milliseconds())
-}
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }

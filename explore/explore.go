@@ -64,9 +64,7 @@ type explorer struct {
 }
 
 // Documents returns the files that the pages load, for api.Options.
-func Documents() []api.Document {
-	return page.Files(files, "files", pathStyle, pathScript)
-}
+func Documents() []api.Document { return page.Files(files, "files", pathStyle, pathScript) }
 
 // Patterns returns the paths of all pages, with parameters as routes have them.
 func Patterns() []string {

@@ -129,9 +129,7 @@ func (r Rate) String() string {
 }
 
 // interval is the time until one more request is allowed.
-func (r Rate) interval() time.Duration {
-	return time.Minute / time.Duration(r.PerMinute)
-}
+func (r Rate) interval() time.Duration { return time.Minute / time.Duration(r.PerMinute) }
 
 // Window returns how long an empty bucket takes to fill.
 func (r Rate) Window() time.Duration {

@@ -143,9 +143,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	})
 }
 
-func anchor(heading string) string {
-	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
-}
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
 
 func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
 	shown := referenceRoute{

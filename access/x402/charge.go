@@ -35,9 +35,7 @@ type Charge struct {
 }
 
 // Payer returns the address of the payer, in lower case.
-func (c *Charge) Payer() string {
-	return c.payment.Payer
-}
+func (c *Charge) Payer() string { return c.payment.Payer }
 
 // StoredResponse returns the response that the payment was already charged for. It returns
 // false for a new payment, and when the response is lost: Settle stores it again.

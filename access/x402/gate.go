@@ -98,9 +98,7 @@ func (r Request) fingerprint() string {
 }
 
 // Challenge returns the refusal of a request without a payment.
-func (g *Gate) Challenge(r Request) *RefusedError {
-	return g.require(r, reasonRequired)
-}
+func (g *Gate) Challenge(r Request) *RefusedError { return g.require(r, reasonRequired) }
 
 // require returns the refusal that asks for a payment, or for another one.
 func (g *Gate) require(r Request, reason string) *RefusedError {

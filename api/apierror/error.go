@@ -172,9 +172,7 @@ func AllowedMethods() []string {
 }
 
 // Seconds rounds up, so that a caller that waits for so long has waited long enough.
-func Seconds(d time.Duration) int {
-	return int((d + time.Second - 1) / time.Second)
-}
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // ErrorEnvelope is the body of every error.
 type ErrorEnvelope struct {

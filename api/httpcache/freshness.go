@@ -128,11 +128,7 @@ func (f Freshness) Public(shared time.Duration) string {
 }
 
 // Private returns the Cache-Control that lets only the caller's own cache keep an answer.
-func (f Freshness) Private() string {
-	return "private, max-age=" + wholeSeconds(f.MaxAge)
-}
+func (f Freshness) Private() string { return "private, max-age=" + wholeSeconds(f.MaxAge) }
 
 // wholeSeconds rounds down, so that no cache keeps an answer longer than intended.
-func wholeSeconds(d time.Duration) string {
-	return strconv.Itoa(int(d / time.Second))
-}
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

@@ -74,9 +74,7 @@ func New(o Options) *Hub { return &Hub{Options: o} }
 func (h *Hub) ID() string { return "snapshot:" + h.Host.Name() }
 
 // Sources returns the followed spaces.
-func (h *Hub) Sources() []record.SourceRef {
-	return warehouse.Values(h.Spaces, sourceRef)
-}
+func (h *Hub) Sources() []record.SourceRef { return warehouse.Values(h.Spaces, sourceRef) }
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
