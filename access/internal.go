@@ -16,9 +16,7 @@ func NewInternalTokens(tokens []string) (set InternalTokens) {
 func (i InternalTokens) Accepts(token string) bool {
 	given, accepted := HashToken(token), false
 	for _, hash := range i {
-		if hash.equal(given) {
-			accepted = true
-		}
+		accepted = hash.equal(given) || accepted
 	}
 	return accepted
 }

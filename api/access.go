@@ -206,18 +206,12 @@ func credentialError(cause error) *apierror.Error {
 	if errors.Is(cause, access.ErrTokensUnavailable) {
 		return apierror.Unavailable(cause)
 	}
-	return &apierror.Error{
-		Status: http.StatusUnauthorized, Code: apierror.CodeUnauthorized,
-		Message: cause.Error(),
-		Details: apierror.HeaderDetails{Header: strings.ToLower(access.HeaderToken)},
-	}
+	return apierror.New(http.StatusUnauthorized, apierror.CodeUnauthorized,
+		apierror.HeaderDetails{Header: strings.ToLower(access.HeaderToken)}, "%v", cause)
 }
 
 // forbidden is the error of a token whose scopes do not open the route.
 func forbidden(needed access.Scope, given []access.Scope) *apierror.Error {
-	return &apierror.Error{
-		Status: http.StatusForbidden, Code: apierror.CodeForbidden,
-		Message: fmt.Sprintf("the token needs the scope %s for this endpoint", needed),
-		Details: apierror.ScopeDetails{ScopeNeeded: needed, Scopes: given},
-	}
+	return apierror.New(http.StatusForbidden, apierror.CodeForbidden, map[string]any{"scopeNeeded": needed, "scopes": given},
+		"the token needs the scope %s for this endpoint", needed)
 }

@@ -115,7 +115,7 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		store:       o.Store,
-		publication: newPublicationWatcher(o.Store, o.StaleAfter),
+		publication: &publicationWatcher{store: o.Store, staleAfter: o.StaleAfter},
 
 		purgeEnabled: o.PurgeEnabled,
 		timeout:      o.RequestTimeout,
@@ -133,7 +133,8 @@ func New(o Options) *API {
 	a.held = newHeldCopies(localBytes / heldShare)
 	a.local = newLocalCopies(localBytes-localBytes/heldShare, httpcache.LocalTTL)
 	a.publication.changed = a.local.drop
-	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
+	a.changes = newChangeTail(o.Store, a.local.drop, o.Metrics)
+	a.streamTimes = streamTimes{life: 5 * time.Minute, quiet: 10 * time.Second, write: 10 * time.Second}
 	a.publication.polled = func(ctx context.Context) {
 		o.Tokens.Refresh()
 		a.changes.poll(ctx)
@@ -247,8 +248,10 @@ func (a *API) serve(route routes.Route) fiber.Handler {
 		if err := a.admission.authorize(c, s, r); err != nil {
 			return err
 		}
-		if purchased, repeated := s.purchasedAnswer(); repeated {
-			return replayAnswer(c, s, purchased)
+		if s.charge != nil {
+			if purchased, repeated := s.charge.StoredResponse(); repeated {
+				return replayAnswer(c, s, purchased)
+			}
 		}
 		if s.acceptsStream(c) {
 			return a.streamChanges(c, s, r)

@@ -82,10 +82,6 @@ type streamTimes struct {
 	write time.Duration
 }
 
-func defaultStreamTimes() streamTimes {
-	return streamTimes{life: 5 * time.Minute, quiet: 10 * time.Second, write: 10 * time.Second}
-}
-
 // acceptsStream reports whether a request gets a stream. A payment buys one page.
 func (s *requestState) acceptsStream(c *fiber.Ctx) bool {
 	return s.route.Stream && s.charge == nil && c.Method() == fiber.MethodGet &&

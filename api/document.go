@@ -127,17 +127,13 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	if len(d.text) >= httpcache.MinCompressed && acceptsGzip(c) {
+	// Where the caller accepts gzip at all, even if it prefers another encoding: the gzipped text exists
+	// already, at the best compression.
+	if len(d.text) >= httpcache.MinCompressed && httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip {
 		c.Set(fiber.HeaderContentEncoding, httpcache.Gzip)
 		return c.Send(d.gzipped)
 	}
 	return c.Send(d.text)
-}
-
-// acceptsGzip reports whether the caller accepts gzip at all, even if it prefers
-// another encoding: the gzipped text exists already, at the best compression.
-func acceptsGzip(c *fiber.Ctx) bool {
-	return httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip
 }
 
 func (a *API) registerDocuments(documents []Document) {

@@ -119,11 +119,8 @@ func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found 
 // setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not keep it
 // when it has another key than requested, because the node knows of another publication.
 func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) {
-	if !s.internal {
-		return
-	}
 	key := c.Get(HeaderFill)
-	if key == "" {
+	if !s.internal || key == "" {
 		return
 	}
 	ttl := 0

@@ -172,8 +172,5 @@ func newRequestID(id *[requestIDBytes]byte) {
 
 // validRequestID reports whether RequestIDPattern matches.
 func validRequestID(id string) bool {
-	if id == "" || len(id) > maxRequestID {
-		return false
-	}
-	return strings.Trim(id, requestIDCharacters) == ""
+	return id != "" && len(id) <= maxRequestID && strings.Trim(id, requestIDCharacters) == ""
 }

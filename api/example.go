@@ -54,23 +54,10 @@ type Examples struct {
 // Of returns the example of a parameter: of this node where there is one, else the example of the
 // route table.
 func (e Examples) Of(p param.Param) string {
-	switch p.Name {
-	case "daoId":
-		return cmp.Or(e.DAOID, p.Example)
-	case "voterIdentity":
-		return cmp.Or(e.Voter, p.Example)
-	case "proposalKey":
-		return cmp.Or(string(e.Proposal), p.Example)
-	case "title":
-		return cmp.Or(e.Title, p.Example)
-	case "topicKey":
-		return cmp.Or(string(e.Topic), p.Example)
-	case "from":
-		return cmp.Or(e.From, p.Example)
-	case "to":
-		return cmp.Or(e.To, p.Example)
-	}
-	return p.Example
+	return cmp.Or(map[string]string{
+		"daoId": e.DAOID, "voterIdentity": e.Voter, "proposalKey": string(e.Proposal), "title": e.Title,
+		"topicKey": string(e.Topic), "from": e.From, "to": e.To,
+	}[p.Name], p.Example)
 }
 
 // exampleCache keeps the examples that were found last. It is safe for concurrent use.

@@ -48,7 +48,7 @@ type Copies struct {
 // NewCopies returns empty copies, for the duration of a test.
 func NewCopies(t *testing.T) *Copies {
 	t.Helper()
-	c := &Copies{localCopies: newLocalCopies(0, time.Hour), watcher: newPublicationWatcher(nil, 0)}
+	c := &Copies{localCopies: newLocalCopies(0, time.Hour), watcher: &publicationWatcher{}}
 	t.Cleanup(c.close)
 	c.watcher.changed, c.watcher.republished = c.drop, func() {}
 	return c

@@ -141,9 +141,7 @@ func (l *requestLog) loggedPath(path string) string {
 	return redact(quoted[1 : len(quoted)-1])
 }
 
-func redact(text string) string {
-	return tokenPattern.ReplaceAllString(text, "pnyx_***")
-}
+func redact(text string) string { return tokenPattern.ReplaceAllString(text, "pnyx_***") }
 
 // accessRecord describes an answered request for metrics, log and trace.
 type accessRecord struct {
@@ -214,9 +212,7 @@ func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	return "", ""
 }
 
-func (r *accessRecord) failed() bool {
-	return r.status >= fiber.StatusInternalServerError
-}
+func (r *accessRecord) failed() bool { return r.status >= fiber.StatusInternalServerError }
 
 // errorName is the error of a failed request in its trace.
 func (r *accessRecord) errorName() string {

@@ -1,12 +1,9 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
@@ -84,11 +81,8 @@ func limitRequest(c *fiber.Ctx) error {
 }
 
 func tooLong(status int, what string, got, most int) *apierror.Error {
-	return &apierror.Error{
-		Status: status, Code: apierror.CodeValidation,
-		Message: fmt.Sprintf("the %s has %d bytes, at most %d are read", what, got, most),
-		Details: apierror.LengthDetails{Given: got, Allowed: most},
-	}
+	return apierror.New(status, apierror.CodeValidation, map[string]any{"allowed": most, "given": got},
+		"the %s has %d bytes, at most %d are read", what, got, most)
 }
 
 // encodedBody is the error of a request with a Content-Encoding, whatever its value: a body
@@ -100,13 +94,6 @@ func encodedBody() *apierror.Error {
 		Details: apierror.HeaderDetails{Header: strings.ToLower(fiber.HeaderContentEncoding)},
 		Headers: map[string]string{fiber.HeaderAcceptEncoding: "identity"},
 	}
-}
-
-// setTiming sets the Server-Timing header, in milliseconds with three decimal places.
-func setTiming(c *fiber.Ctx, duration time.Duration) {
-	var room [32]byte
-	text := strconv.AppendFloat(append(room[:0], "app;dur="...), float64(duration.Microseconds())/1000, 'f', 3, 64)
-	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes connections while

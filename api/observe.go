@@ -2,12 +2,13 @@ package api
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
 
 	"pnyx/telemetry"
 )
@@ -69,7 +70,9 @@ func (a *API) handleError(c *fiber.Ctx, err error) error {
 // report sets the Server-Timing header, and records the answer.
 func (a *API) report(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, began time.Time) {
 	duration := time.Since(began)
-	setTiming(c, duration)
+	var room [32]byte // milliseconds with three decimal places
+	text := strconv.AppendFloat(append(room[:0], "app;dur="...), float64(duration.Microseconds())/1000, 'f', 3, 64)
+	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 	a.record(c, route, span, duration)
 }
 
@@ -90,7 +93,10 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	if a.tracer == nil {
 		return telemetry.Span{}
 	}
-	ctx, span := a.tracer.StartServer(c.UserContext(), headerCarrier{&c.Request().Header}, a.admission.isTrusted(c))
+	header := &c.Request().Header
+	ctx, span := a.tracer.StartServer(c.UserContext(), propagation.MapCarrier{
+		"traceparent": string(header.Peek("traceparent")), "tracestate": string(header.Peek("tracestate")),
+	}, a.admission.isTrusted(c))
 	c.SetUserContext(ctx)
 	return span
 }
@@ -108,15 +114,3 @@ func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 		r.span.SetError(r.errorName())
 	}
 }
-
-// headerCarrier lets the tracer read the headers of a request.
-type headerCarrier struct{ header *fasthttp.RequestHeader }
-
-// Get returns a copy of a header.
-func (h headerCarrier) Get(name string) string { return string(h.header.Peek(name)) }
-
-// Set does nothing: the carrier is read only.
-func (h headerCarrier) Set(string, string) {}
-
-// Keys returns nothing: the propagators in use read headers by name.
-func (h headerCarrier) Keys() []string { return nil }

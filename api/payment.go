@@ -85,14 +85,6 @@ func (s *requestState) releasePayment(c *fiber.Ctx) {
 	}
 }
 
-// purchasedAnswer returns the answer that was sent for the same payment before.
-func (s *requestState) purchasedAnswer() (x402.Response, bool) {
-	if s.charge == nil {
-		return x402.Response{}, false
-	}
-	return s.charge.StoredResponse()
-}
-
 // settlePayment settles the payment of a request whose answer is about to be sent, and
 // stores what was purchased. When settlement fails, the answer is discarded.
 func settlePayment(c *fiber.Ctx, s *requestState, purchased x402.Response) error {
@@ -121,12 +113,9 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 
 // tokenRequired is the error of a paid route where no payments are taken.
 func tokenRequired(route routes.Route) *apierror.Error {
-	return &apierror.Error{
-		Status: http.StatusPaymentRequired, Code: apierror.CodePaymentRequired,
-		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
-			"which the operator issues on request, in the header " + strings.ToLower(access.HeaderToken),
-		Details: paidRouteDetails(route),
-	}
+	return apierror.New(http.StatusPaymentRequired, apierror.CodePaymentRequired, paidRouteDetails(route),
+		"this endpoint is paid, and payment per request is not offered here: send a partner token, "+
+			"which the operator issues on request, in the header %s", strings.ToLower(access.HeaderToken))
 }
 
 // paidRouteDetails says which token opens a paid route.

@@ -29,11 +29,6 @@ type publicationWatcher struct {
 	republished func()
 }
 
-// newPublicationWatcher returns a watcher; changed, polled and republished are to be set.
-func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *publicationWatcher {
-	return &publicationWatcher{store: store, staleAfter: staleAfter}
-}
-
 // run keeps the copy up to date until ctx ends. While the state cannot be read, the last
 // copy stays, and its heartbeat grows old.
 func (w *publicationWatcher) run(ctx context.Context) {
@@ -103,10 +98,8 @@ func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 // old or the view has expired, else the view's.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
-	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
-		return governance.Stale
-	}
-	if v.FreshUntil != nil && now.Sub(v.FreshUntil.Time()) > w.staleAfter {
+	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter ||
+		v.FreshUntil != nil && now.Sub(v.FreshUntil.Time()) > w.staleAfter {
 		return governance.Stale
 	}
 	return v.Readiness

@@ -43,13 +43,9 @@ func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], &s.grant, s.now)))
 	case s.limited && a.freePolicy != "":
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendFreeLimit(room[0][:0], s)))
+		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
 	}
-}
-
-// appendFreeLimit appends what is left of the bucket of the client's address.
-func appendFreeLimit(text []byte, s *requestState) []byte {
-	return appendItem(text, string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
 }
 
 func appendPolicies(text []byte, g *ratelimit.Grant) []byte {

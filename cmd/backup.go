@@ -64,7 +64,7 @@ func listBackupsCommand(timeout *time.Duration) *cobra.Command {
 			if len(entries) == 0 {
 				return fmt.Errorf("%w in %s", backup.ErrNoBackup, args[0])
 			}
-			t := newTable([]string{"name", "kind", "base", "rows", "size", "schema", "version", "took"})
+			t := newTable("name", "kind", "base", "rows", "size", "schema", "version", "took")
 			for _, entry := range entries {
 				if m := entry.Manifest; m != nil {
 					t.AppendRow(table.Row{

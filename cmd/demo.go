@@ -124,9 +124,7 @@ func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
 }
 
 // demoTokenName returns the name by which a later start finds the token of a plan.
-func demoTokenName(plan ratelimit.Plan) string {
-	return "demonstration " + string(plan)
-}
+func demoTokenName(plan ratelimit.Plan) string { return "demonstration " + string(plan) }
 
 // printDemoTokens prints the tokens, and a request to the paid route at paidURL with
 // the last of them. It prints nothing when there are none.

@@ -197,7 +197,7 @@ func printReport(out io.Writer, report importer.Report, complete bool) {
 }
 
 func reportTable(report importer.Report) string {
-	t := newTable([]string{"records", "read", "new", "changed", "unchanged", "rejected"})
+	t := newTable("records", "read", "new", "changed", "unchanged", "rejected")
 	for _, kind := range append(record.Kinds(), "") {
 		if k := report.Kinds[kind]; k != nil {
 			t.AppendRow(table.Row{cmp.Or(string(kind), "(unknown)"), k.Read, k.New, k.Changed, k.Unchanged, k.Rejected})

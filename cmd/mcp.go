@@ -134,17 +134,13 @@ func readMCPLines(ctx context.Context, in io.Reader, lines chan<- []byte) error 
 				return nil
 			}
 		}
-		if err != nil {
-			return ignoreEOF(err)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read standard input: %w", err)
 		}
 	}
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return fmt.Errorf("read standard input: %w", err)
 }
 
 type mcpMessage struct {

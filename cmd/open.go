@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -52,16 +53,13 @@ func (c *cleanups) add(undo func() error) {
 
 // run calls every function, the last added first, and returns their errors, joined. It
 // continues after an error. A second call does nothing.
-func (c *cleanups) run() error {
-	var problems []error
-	for len(*c) > 0 {
-		last := len(*c) - 1
-		// Each function is removed before it runs, so that a second call cannot repeat it.
-		undo := (*c)[last]
-		*c = (*c)[:last]
-		problems = append(problems, undo())
+func (c *cleanups) run() (err error) {
+	all := *c
+	*c = nil // before any runs, so that a second call cannot repeat one
+	for _, undo := range slices.Backward(all) {
+		err = errors.Join(err, undo())
 	}
-	return errors.Join(problems...)
+	return err
 }
 
 // reach returns an engine for the data folder, which the session stops if it was started.

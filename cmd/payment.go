@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
 )
 
@@ -66,7 +67,7 @@ func (s *session) listPayments(cmd *cobra.Command, filter accounts.PaymentFilter
 	if err != nil {
 		return err
 	}
-	t := newTable([]string{"claimed", "state", "amount", "token", "route", "payer", "transaction", "reason"})
+	t := newTable("claimed", "state", "amount", "token", "route", "payer", "transaction", "reason")
 	for _, p := range payments {
 		t.AppendRow(table.Row{
 			shownTime(p.ClaimedAt.Time()), string(p.State), p.Amount, p.Symbol, p.RouteID,
@@ -89,9 +90,5 @@ func paymentState(name string) (governance.PaymentState, error) {
 
 // stateNames lists the names of all payment states, for help and errors.
 func stateNames() string {
-	var names []string
-	for _, state := range governance.PaymentStates() {
-		names = append(names, string(state))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(warehouse.NonNilTexts(governance.PaymentStates()), ", ")
 }

@@ -42,7 +42,10 @@ func Execute() int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pnyx:", printable(err.Error()))
-		return exitStatus(err)
+		if errors.Is(err, errRejected) {
+			return 3
+		}
+		return 1
 	}
 	return 0
 }
@@ -51,17 +54,8 @@ func Execute() int {
 var errInterrupted = errors.New("interrupted")
 
 // errRejected is the error of an import that completed, but rejected records or files.
-// exitStatus gives it a status of its own.
+// Execute gives it a status of its own.
 var errRejected = errors.New("not everything was imported")
-
-// exitStatus returns 3 for an import that completed but rejected records or files, and 1
-// for any other error.
-func exitStatus(err error) int {
-	if errors.Is(err, errRejected) {
-		return 3
-	}
-	return 1
-}
 
 // rootCommand returns the command pnyx with all its subcommands. Execute prints errors
 // itself, once and without usage.
@@ -126,7 +120,7 @@ type session struct {
 	undo   *cleanups
 }
 
-// command is the body of a command. Its error ends the process with the status of exitStatus.
+// command is the body of a command. Its error ends the process with the status that Execute gives it.
 type command func(cmd *cobra.Command, args []string, s *session) error
 
 // run runs a command, and closes what it has opened.

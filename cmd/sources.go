@@ -104,7 +104,7 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 // printChecks prints the checks of each upstream. Sources of one upstream with the same problem
 // are one row, and have no part in the sums.
 func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int) {
-	t := newTable([]string{"source", "what it is", "requests a day", "with open votes", "reading the past", "limit"})
+	t := newTable("source", "what it is", "requests a day", "with open votes", "reading the past", "limit")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 2, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}, {Number: 6, WidthMax: maxWidth / 2, WidthMaxEnforcer: text.WrapSoft},
 	})

@@ -76,7 +76,7 @@ func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse
 		fmt.Fprintln(out, "no source is followed yet: set PNYX_SOURCES and start pnyx serve or pnyx follow")
 		return nil
 	}
-	t := newTable([]string{"DAO", "source", "state", "lag", "position", "past read", "gaps", "refused", "last error"})
+	t := newTable("DAO", "source", "state", "lag", "position", "past read", "gaps", "refused", "last error")
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 9, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}})
 	for _, row := range rows {
 		t.AppendRow(row)

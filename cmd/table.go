@@ -8,15 +8,11 @@ import (
 )
 
 // newTable returns an empty table with the given column names, which it prints unchanged.
-func newTable(columns []string) table.Writer {
+func newTable(columns ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
-	header := make(table.Row, len(columns))
-	for i, column := range columns {
-		header[i] = column
-	}
-	t.AppendHeader(header)
+	t.AppendHeader(columns)
 	return t
 }
 

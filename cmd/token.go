@@ -99,7 +99,7 @@ func issueCommand() *cobra.Command {
 }
 
 func planTable() string {
-	t := newTable([]string{"plan", "answers a month", "standard routes", "plus routes"})
+	t := newTable("plan", "answers a month", "standard routes", "plus routes")
 	for _, plan := range ratelimit.DescribePlans() {
 		if slices.Contains(ratelimit.TokenPlans(), ratelimit.Plan(plan.Name)) {
 			t.AppendRow(table.Row{plan.Name, plan.Month, plan.Standard, plan.Detail})
@@ -130,7 +130,7 @@ request of the token, whatever was answered. It comes from the usage in the ware
 			if asJSON {
 				return printTokensJSON(cmd.OutOrStdout(), used, tokens...)
 			}
-			t := newTable([]string{"id", "name", "plan", "scopes", "created", "expires", "last used", "state"})
+			t := newTable("id", "name", "plan", "scopes", "created", "expires", "last used", "state")
 			for _, token := range tokens {
 				t.AppendRow(table.Row{
 					token.ID, token.Name, token.Plan, strings.Join(token.Scopes, " "), shownTime(token.CreatedAt),

@@ -111,9 +111,7 @@ func newTokenRecord(name, plan, scopes, expires, limits string) (stored.Token, e
 	if err != nil {
 		return t, fmt.Errorf("--scopes: %w", err)
 	}
-	for _, scope := range parsed {
-		t.Scopes = append(t.Scopes, string(scope))
-	}
+	t.Scopes = warehouse.NonNilTexts(parsed)
 	if t.ExpiresAt, err = parseExpiry(expires); err != nil {
 		return t, err
 	}
@@ -136,8 +134,7 @@ func parseExpiry(text string) (*time.Time, error) {
 	if !stamp.Time().After(time.Now()) {
 		return nil, errors.New("--expires: want a date or RFC 3339 time in the future")
 	}
-	moment := stamp.Time()
-	return &moment, nil
+	return new(stamp.Time()), nil
 }
 
 // parseLimits reads --limits as the row of numbers that the warehouse stores, in the
@@ -231,11 +228,10 @@ func printNewToken(out, errOut io.Writer, t stored.Token, raw string, asJSON boo
 
 // lastUsedOn returns the day of a token's last use as YYYY-MM-DD; empty for none.
 func lastUsedOn(used map[string]time.Time, tokenID string) string {
-	day, ever := used[tokenID]
-	if !ever {
-		return ""
+	if day, ever := used[tokenID]; ever {
+		return day.Format(time.DateOnly)
 	}
-	return day.Format(time.DateOnly)
+	return ""
 }
 
 // printTokensJSON prints one JSON object a line for each token, without plain text. used

@@ -199,7 +199,7 @@ func listWebhooksCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := newTable([]string{"id", "token", "url", "types", "daos", "waiting", "oldest", "last success", "last error", "state"})
+			t := newTable("id", "token", "url", "types", "daos", "waiting", "oldest", "last success", "last error", "state")
 			for _, e := range endpoints {
 				queue, outcome := queues[e.ID], outcomes[e.ID]
 				t.AppendRow(table.Row{

@@ -61,7 +61,7 @@ func webhookLogCommand() *cobra.Command {
 }
 
 func attemptTable(attempts ...accounts.WebhookAttempt) string {
-	t := newTable([]string{"at", "message", "type", "attempt", "status", "ms", "result"})
+	t := newTable("at", "message", "type", "attempt", "status", "ms", "result")
 	for _, a := range attempts {
 		t.AppendRow(table.Row{
 			shownTime(a.At), a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, cmp.Or(a.Error, "accepted"),

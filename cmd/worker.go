@@ -89,12 +89,6 @@ func (n *node) startPurger() (func([]cache.Tag), error) {
 		Metrics:    n.registry,
 	})
 	n.background(purger.Run)
-	return func(tags []cache.Tag) {
-		names := make([]string, len(tags))
-		for i, tag := range tags {
-			names[i] = string(tag)
-		}
-		// Package purge does not import cache, so tags become plain text here.
-		purger.Purge(names)
-	}, nil
+	// Package purge does not import cache, so tags become plain text here.
+	return func(tags []cache.Tag) { purger.Purge(warehouse.NonNilTexts(tags)) }, nil
 }

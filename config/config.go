@@ -162,9 +162,7 @@ type Trace struct {
 }
 
 // Load reads the configuration from the environment of the process; see Parse.
-func Load() (Config, error) {
-	return Parse(env.ToMap(os.Environ()))
-}
+func Load() (Config, error) { return Parse(env.ToMap(os.Environ())) }
 
 // Parse reads the configuration from environ. If anything is wrong with it, the error is
 // a RefusedError that lists all problems.

@@ -93,9 +93,7 @@ func overlap(a, b string) bool {
 }
 
 // isEverywhere reports whether a host stands for every interface of the machine.
-func isEverywhere(host string) bool {
-	return host == "" || net.ParseIP(host).IsUnspecified()
-}
+func isEverywhere(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
 
 // unknown returns a problem for each variable that looks like a setting and is none; most
 // of them are misspelt. It does not show their values, which may be secrets.

@@ -35,9 +35,7 @@ func (u SecretURLs) String() string {
 }
 
 // MarshalText is String, for log handlers and JSON.
-func (u SecretURLs) MarshalText() ([]byte, error) {
-	return []byte(u.String()), nil
-}
+func (u SecretURLs) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // areURLs reports whether each part is a well-formed http or https URL.
 func areURLs(text string) bool {
@@ -64,9 +62,7 @@ func (s Secret) String() string {
 }
 
 // MarshalText is String, for log handlers and JSON.
-func (s Secret) MarshalText() ([]byte, error) {
-	return []byte(s.String()), nil
-}
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // All returns the tokens in plain text.
 func (s Secret) All() []string {

@@ -46,9 +46,7 @@ func (u SecretURL) String() string {
 }
 
 // MarshalText returns the masked URL, for log handlers and JSON.
-func (u SecretURL) MarshalText() ([]byte, error) {
-	return []byte(u.String()), nil
-}
+func (u SecretURL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // startsWith reports whether u is well-formed, begins with one of schemes
 // ("redis://"), and names a host, or a file where the scheme is for those.

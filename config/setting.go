@@ -62,6 +62,8 @@ func groups(c *Config) []group {
 
 // fields returns every setting of c, group by group, in order of declaration.
 func fields(c *Config) []field {
+	// The values of these types are masked when printed.
+	secrets := []reflect.Type{reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret]()}
 	var all []field
 	for _, group := range groups(c) {
 		for member, value := range group.value.Fields() {
@@ -71,16 +73,11 @@ func fields(c *Config) []field {
 				Default: member.Tag.Get("envDefault"),
 				Unit:    member.Tag.Get("unit"),
 				Doc:     member.Tag.Get("doc"),
-				Secret:  isSecret(member.Type),
+				Secret:  slices.Contains(secrets, member.Type),
 			}})
 		}
 	}
 	return all
-}
-
-// isSecret reports whether values of a type are masked when printed.
-func isSecret(kind reflect.Type) bool {
-	return slices.Contains([]reflect.Type{reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret]()}, kind)
 }
 
 // text returns the value as it is written in the environment, secrets masked.

@@ -192,13 +192,7 @@ func headers(names ...string) []header {
 }
 
 func hostPort(origin *url.URL) string {
-	if origin.Port() != "" {
-		return origin.Host
-	}
-	if origin.Scheme == "https" {
-		return origin.Host + ":443"
-	}
-	return origin.Host + ":80"
+	return net.JoinHostPort(origin.Hostname(), cmp.Or(origin.Port(), map[string]string{"https": "443"}[origin.Scheme], "80"))
 }
 
 // failure is an error that the edge itself sends, in the envelope of the API.
@@ -284,6 +278,4 @@ func sockets(address string) []string {
 }
 
 // milliseconds writes a duration in nginx's syntax.
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%dms", d.Milliseconds())
-}
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }

@@ -104,9 +104,7 @@ func newCurve(in curveInput) *curve {
 	if in.summary.Totals != nil {
 		c.Share = percent(power, number(in.summary.Totals.VotingPower))
 	}
-	if in.summary.CoverageStatus != governance.Complete {
-		c.Missing = true
-	}
+	c.Missing = in.summary.CoverageStatus != governance.Complete
 	c.setLines(in, columns)
 	c.setQuorum(in, columns)
 	c.draw()

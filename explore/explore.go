@@ -7,6 +7,7 @@
 package explore
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ type explorer struct {
 }
 
 // Documents returns the files that the pages load, for api.Options.
-func Documents() []api.Document {
-	return page.Files(files, "files", pathStyle, pathScript)
-}
+func Documents() []api.Document { return page.Files(files, "files", pathStyle, pathScript) }
 
 // Patterns returns the paths of all pages, with parameters as routes have them.
 func Patterns() []string {
@@ -85,7 +84,8 @@ func Mount(o Options) error {
 		}
 		x.templates[view] = parsed
 	}
-	x.mountFeeds()
+	x.node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
+	x.node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
 	for _, one := range []struct {
 		path string
 		show func(*visit) (shown, error)
@@ -168,13 +168,8 @@ type crumb struct {
 }
 
 func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
-	title := "Something went wrong"
-	switch failed.Status {
-	case http.StatusNotFound:
-		title = "Not found"
-	case http.StatusBadRequest:
-		title = "The address is wrong"
-	}
+	titles := map[int]string{http.StatusNotFound: "Not found", http.StatusBadRequest: "The address is wrong"}
+	title := cmp.Or(titles[failed.Status], "Something went wrong")
 	return shown{view: viewError, title: title, description: title, data: map[string]any{
 		"Code": failed.Code, "Message": apierror.Sentence(failed.Message), "Fix": x.advice(failed), "RequestID": requestID,
 		"Title": title, "Trail": []crumb{{Text: title}},
@@ -183,7 +178,5 @@ func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 
 // showOther answers paths below Path that are no pages.
 func showOther(v *visit) (shown, error) {
-	return shown{}, v.explorer.node.Refuse(v.c, &apierror.Error{
-		Status: http.StatusNotFound, Code: apierror.CodeNotFound, Message: "there is no such page",
-	})
+	return shown{}, v.explorer.node.Refuse(v.c, apierror.New(http.StatusNotFound, apierror.CodeNotFound, nil, "there is no such page"))
 }

@@ -161,9 +161,3 @@ func renderFeed(o openVotes) ([]byte, error) {
 	text, err := xml.MarshalIndent(feed, "", " ")
 	return append([]byte(xml.Header), append(text, '\n')...), err
 }
-
-// mountFeeds has the node answer the paths of feeds.
-func (x *explorer) mountFeeds() {
-	x.node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
-	x.node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
-}

@@ -94,25 +94,19 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 // counts as the IPv4 address, or as not public.
 func IsPublic(address netip.Addr) bool {
 	address = address.Unmap()
-	if !address.IsGlobalUnicast() || address.IsPrivate() {
-		return false
-	}
-	return !slices.ContainsFunc(specialNetworks(), func(network netip.Prefix) bool { return network.Contains(address) })
+	return address.IsGlobalUnicast() && !address.IsPrivate() &&
+		!slices.ContainsFunc(specialNetworks(), func(network string) bool { return netip.MustParsePrefix(network).Contains(address) })
 }
 
 // specialNetworks are those that net/netip does not know: of this host, of carriers, of
 // protocols, of documentation and tests, reserved, those that carry IPv4 within IPv6, and
 // the address at which Azure's machines reach their host.
-func specialNetworks() []netip.Prefix {
-	var networks []netip.Prefix
-	for _, text := range []string{
+func specialNetworks() []string {
+	return []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32", "::/96", "64:ff9b::/96",
 		"64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "fec0::/10",
-	} {
-		networks = append(networks, netip.MustParsePrefix(text))
 	}
-	return networks
 }
 
 // outcomeOf returns the outcome of a request without an answer.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,11 +114,7 @@ func (h *Host) settle(ctx context.Context, err error) {
 // isTransient reports whether the same request may succeed a moment later.
 func isTransient(err error) bool {
 	if answered, ok := errors.AsType[*StatusError](err); ok {
-		switch answered.Status {
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
-		}
-		return false
+		return slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, answered.Status)
 	}
 	_, lost := errors.AsType[*connectionError](err)
 	return lost

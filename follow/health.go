@@ -151,8 +151,7 @@ func (j *Journal) succeeded(poller Poller) {
 	if e.cursor.Failures > 0 || e.cursor.SucceededAt == nil {
 		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt, e.pending = 0, "", nil, urgent
 	}
-	now := j.Clock.Now()
-	e.cursor.SucceededAt = &now
+	e.cursor.SucceededAt = new(j.Clock.Now())
 	e.state("")
 }
 

@@ -99,9 +99,7 @@ func (r *pollerRun) succeed(ctx context.Context) {
 // fail notes a failure and returns the pause before the next attempt.
 func (r *pollerRun) fail(ctx context.Context, err error) time.Duration {
 	now := r.Clock.Now()
-	longest := max(maxRetryPause, r.poller.Interval)
-	pause := min(minRetryPause<<min(r.failures, 20), longest)
-	pause = backoff.Jitter(pause)
+	pause := backoff.Jitter(min(minRetryPause<<min(r.failures, 20), max(maxRetryPause, r.poller.Interval)))
 	if limited, ok := errors.AsType[*fetch.LimitedError](err); ok {
 		pause = max(limited.Until.Sub(now), minRetryPause)
 	}
@@ -110,8 +108,7 @@ func (r *pollerRun) fail(ctx context.Context, err error) time.Duration {
 	if r.failures == 1 {
 		r.Logger.LogAttrs(ctx, slog.LevelWarn, "poller failed, retrying", r.attrs(err)...)
 	}
-	retryAt := now.Add(pause)
-	r.journal.failed(r.poller, err, &retryAt)
+	r.journal.failed(r.poller, err, new(now.Add(pause)))
 	return pause
 }
 

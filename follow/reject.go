@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -82,10 +83,9 @@ func (j *Journal) resolveRejects(ctx context.Context, all []record.Record, began
 	if !open || len(all) == 0 {
 		return nil
 	}
-	items := make([]records.FollowReject, len(all))
-	for i, r := range all {
-		items[i] = records.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
-	}
+	items := warehouse.Values(all, func(r record.Record) records.FollowReject {
+		return records.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
+	})
 	if resolved, err := records.ResolveFollowRejects(ctx, j.Warehouse, j.upstream, items, began); err != nil || resolved == 0 {
 		return err
 	}

@@ -1,11 +1,6 @@
 package mcp
 
-import (
-	"slices"
-	"strconv"
-
-	"pnyx/api/param"
-)
+import "slices"
 
 // ExampleCall returns the name of the tool that reads a route, and the arguments of a call
 // that reads it. values are texts as in the query, by the names of the route's parameters.
@@ -18,34 +13,14 @@ func ExampleCall(routeID string, values map[string]string) (name string, argumen
 	arguments = map[string]any{}
 	for _, param := range tools[at].params {
 		if text := values[param.Name]; text != "" {
-			arguments[param.Name] = argument(param, text)
+			arguments[param.Name] = param.JSON(text)
 		}
 	}
-	switch routeID {
-	case routeTimeline:
+	parts := map[string]string{routeProposal: partText, routeSummary: partVotes, routeEvidence: partEvidence}
+	if part, has := parts[routeID]; has {
+		arguments[argInclude] = []string{part}
+	} else if routeID == routeTimeline {
 		arguments[argTimeline] = values["metric"]
-	case routeProposal:
-		arguments[argInclude] = []string{partText}
-	case routeSummary:
-		arguments[argInclude] = []string{partVotes}
-	case routeEvidence:
-		arguments[argInclude] = []string{partEvidence}
 	}
 	return tools[at].Name, arguments
-}
-
-// argument returns the value of an argument whose text in a query is given.
-func argument(one param.Param, text string) any {
-	switch one.Kind {
-	case param.Integer:
-		if number, err := strconv.Atoi(text); err == nil {
-			return number
-		}
-	case param.Boolean:
-		return text == "true"
-	case param.EnumList:
-		return splitList(text)
-	case param.Text, param.Enum, param.Cursor, param.ProposalKey, param.TopicKey, param.Voter, param.Instant, param.Month:
-	}
-	return text
 }

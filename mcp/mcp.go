@@ -84,7 +84,7 @@ func New(o Options) *Server {
 	for _, t := range tools {
 		s.tools[t.Name] = t
 	}
-	s.toolList, s.promptList, s.resourceList = listTools(tools, o.Payments), listPrompts(), listResources(s.documents)
+	s.toolList, s.promptList, s.resourceList = listTools(tools, o.Payments), membersOf(map[string]any{"prompts": prompts()}), membersOf(map[string]any{"resources": s.documents})
 	s.serverMeta = membersOf(map[string]any{metaServer: serverInfo()})
 	s.metrics = newMetrics(o.Metrics, tools)
 	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)
@@ -105,12 +105,11 @@ func (s *Server) handle(c *fiber.Ctx) error {
 		return methodNotAllowed()
 	}
 	if !isJSON(c.Get(fiber.HeaderContentType)) {
-		return &apierror.Error{
-			Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
-			Message: "the body must be JSON: send Content-Type: application/json",
-		}
+		return apierror.New(http.StatusUnsupportedMediaType, apierror.CodeValidation, nil,
+			"the body must be JSON: send Content-Type: application/json")
 	}
-	return s.answer(c)
+	s.answer(c)
+	return nil
 }
 
 func isJSON(contentType string) bool {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -71,8 +72,6 @@ func prompts() []prompt {
 	}
 }
 
-func listPrompts() []byte { return membersOf(map[string]any{"prompts": prompts()}) }
-
 func getPrompt(p params) (result, *rpcError) {
 	const maxPromptArgument = 2 << 10 // bounds an argument of a prompt, in bytes
 	all := prompts()
@@ -86,10 +85,7 @@ func getPrompt(p params) (result, *rpcError) {
 	}
 	var pairs []string
 	for _, argument := range all[at].Arguments {
-		value := given[argument.Name]
-		if value == "" {
-			value = argument.initial
-		}
+		value := cmp.Or(given[argument.Name], argument.initial)
 		if value == "" || len(value) > maxPromptArgument {
 			return result{}, &rpcError{
 				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes",

@@ -102,28 +102,28 @@ type result struct {
 }
 
 // answer answers a POST with JSON.
-func (s *Server) answer(c *fiber.Ctx) error {
+func (s *Server) answer(c *fiber.Ctx) {
 	m, failed := parse(c.BodyRaw())
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
+	var era string
+	if failed == nil {
+		era, failed = eraOf(c, m)
 	}
-	era, failed := eraOf(c, m)
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
+	var r result
+	if failed == nil && m.ID != nil {
+		r, failed = s.call(c, m, era)
 	}
-	if m.ID == nil { // a notification or a response asks for nothing
+	switch {
+	case failed != nil:
+		refuse(c, m, failed)
+	case m.ID == nil: // a notification or a response asks for nothing
 		c.Status(http.StatusAccepted)
-		return nil
+	default:
+		server := s.serverMeta
+		if era != modern {
+			server = nil
+		}
+		c.Response().SetBodyRaw(r.encode(m.ID, server))
 	}
-	r, failed := s.call(c, m, era)
-	if failed != nil {
-		refuse(c, m, failed)
-		return nil
-	}
-	c.Response().SetBodyRaw(r.encode(m.ID, s.metaOf(era)))
-	return nil
 }
 
 // parse reads a message. Batches are not part of the revisions that are spoken here.
@@ -222,7 +222,9 @@ func (s *Server) describe(m message, era string) (result, *rpcError) {
 	case method == "resources/read":
 		return s.readResource(m.Params)
 	case method == "server/discover" && era == modern:
-		return s.discover(), nil
+		return result{lasting: true, members: membersOf(map[string]any{
+			"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
+		})}, nil
 	case method == "initialize" && era != modern:
 		return s.initialize(m.Params.Version), nil
 	case method == "ping" && era != modern:
@@ -245,12 +247,6 @@ func capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}, "prompts": struct{}{}, "resources": struct{}{}}
 }
 
-func (s *Server) discover() result {
-	return result{lasting: true, members: membersOf(map[string]any{
-		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
-	})}
-}
-
 // initialize answers initialize with the revision that is asked for, or the newest one
 // that has a handshake.
 func (s *Server) initialize(version string) result {
@@ -265,16 +261,8 @@ func (s *Server) initialize(version string) result {
 // lastingMembers say how long a client may keep a result that is the same for everyone.
 const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
 
-// metaOf returns the member of _meta that every result of a revision has, without braces:
-// modern ones name the server.
-func (s *Server) metaOf(era string) []byte {
-	if era == modern {
-		return s.serverMeta
-	}
-	return nil
-}
-
-// encode returns the response with a result. server is what metaOf returns.
+// encode returns the response with a result. server is the member of _meta that names the server; nil for a
+// revision with a handshake.
 func (r *result) encode(id json.RawMessage, server []byte) []byte {
 	text := make([]byte, 0, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)

@@ -37,8 +37,6 @@ func resources(documents []api.Document) []document {
 	return all
 }
 
-func listResources(all []document) []byte { return membersOf(map[string]any{"resources": all}) }
-
 func (s *Server) readResource(p params) (result, *rpcError) {
 	at := slices.IndexFunc(s.documents, func(d document) bool { return d.URI == p.URI })
 	if at < 0 {

@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
-	"strconv"
+	"slices"
 
 	"pnyx/api/param"
 )
@@ -69,23 +69,17 @@ func (t *tool) inputSchema() json.RawMessage {
 func propertyOf(one param.Param) property {
 	p := property{Type: "string", Description: one.Description}
 	if one.Default != "" {
-		p.Default = one.Default
+		p.Default = one.JSON(one.Default)
 	}
 	switch one.Kind {
 	case param.Integer:
 		p.Type, p.Minimum, p.Maximum = "integer", &one.Min, &one.Max
-		if number, err := strconv.Atoi(one.Default); err == nil {
-			p.Default = number
-		}
 	case param.Boolean:
 		p.Type = "boolean"
 	case param.Enum:
 		p.Enum = one.Enum
 	case param.EnumList:
-		p.Type, p.Items, p.Default = "array", &property{Type: "string", Enum: one.Enum}, nil
-		if one.Default != "" {
-			p.Default = splitList(one.Default)
-		}
+		p.Type, p.Items = "array", &property{Type: "string", Enum: one.Enum}
 	case param.Instant:
 		p.Description += " RFC 3339, or a date."
 	case param.Month:
@@ -103,7 +97,8 @@ func (t *tool) outputSchema(payments bool) json.RawMessage {
 		"error": map[string]any{"type": []string{"object", "string"}},
 	}
 	kinds := []any{map[string]any{"required": []string{"data", "meta"}}, map[string]any{"required": []string{"error"}}}
-	if payments && t.isPaid() {
+	isPaid := slices.ContainsFunc(t.Routes, func(id string) bool { route := t.byRoute[id]; return route.Paid() })
+	if payments && isPaid { // a call may cost something
 		properties["x402Version"] = map[string]any{"type": "integer"}
 		properties["accepts"] = map[string]any{"type": "array"}
 		properties["resource"] = map[string]any{"type": "object"}

@@ -176,8 +176,3 @@ func (t *tool) allParams() []param.Param {
 	}
 	return all
 }
-
-// isPaid reports whether a call may cost something.
-func (t *tool) isPaid() bool {
-	return slices.ContainsFunc(t.Routes, func(id string) bool { route := t.byRoute[id]; return route.Paid() })
-}

@@ -183,15 +183,13 @@ func getProposal(c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, route := range routes {
-		if route == routeEvidence {
-			answers[i].Data = conciseEvidence(answers[i].Data)
-		}
-	}
 	var data, others object
 	names := make([]string, len(routes))
 	for i, route := range routes {
 		names[i] = map[string]string{routeProposal: "proposal", routeSummary: partVotes, routeEvidence: partEvidence}[route]
+		if route == routeEvidence {
+			answers[i].Data = conciseEvidence(answers[i].Data)
+		}
 	}
 	for i, answer := range answers[1:] {
 		others.add(names[i+1], answer.Data)

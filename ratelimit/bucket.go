@@ -34,11 +34,6 @@ func (r Rate) take(full time.Time, tokens int, now time.Time) (time.Time, Decisi
 	return after, decision
 }
 
-// peek returns the state of a bucket without taking a token.
-func (r Rate) peek(full, now time.Time) Decision {
-	return r.state(max(0, full.Sub(now)))
-}
-
 // state returns the state of a bucket that will be full after some time.
 func (r Rate) state(full time.Duration) Decision {
 	left := max(0, int((r.Window()-full)/r.interval()))
@@ -92,7 +87,7 @@ func (b *Buckets[Key]) Peek(key Key, rate Rate, now time.Time) Decision {
 	if !known {
 		full = b.old[key]
 	}
-	return rate.peek(full, now)
+	return rate.state(max(0, full.Sub(now)))
 }
 
 // rotate starts a new generation when the present one is old or large.

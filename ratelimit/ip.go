@@ -40,9 +40,7 @@ func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Regi
 }
 
 // Rate returns the size of the bucket of an address. It returns false for no limit.
-func (a *IPLimiter) Rate() (Rate, bool) {
-	return a.rate, a.rate.PerMinute > 0
-}
+func (a *IPLimiter) Rate() (Rate, bool) { return a.rate, a.rate.PerMinute > 0 }
 
 // Take takes a token from the bucket of the client that sent a request.
 func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {

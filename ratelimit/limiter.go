@@ -77,14 +77,10 @@ type Grant struct {
 }
 
 // tokens returns how many tokens the request takes: at most what the bucket holds.
-func (r Request) tokens() int {
-	return min(1+r.Further, r.Limits.Rate(r.Bucket).Burst)
-}
+func (r Request) tokens() int { return min(1+r.Further, r.Limits.Rate(r.Bucket).Burst) }
 
 // Allowed reports whether the request is within all its limits.
-func (g Grant) Allowed() bool {
-	return g.Decision.Allowed && !g.Quota.Refused
-}
+func (g Grant) Allowed() bool { return g.Decision.Allowed && !g.Quota.Refused }
 
 // Take takes a token from the bucket and reserves a response of the month. A refused
 // request uses nothing of the month.
@@ -207,9 +203,7 @@ func (l *Limiter) takeLocal(r Request, now time.Time) Grant {
 	return grant
 }
 
-func localKey(r Request) string {
-	return r.Caller + ":" + string(r.Bucket)
-}
+func localKey(r Request) string { return r.Caller + ":" + string(r.Bucket) }
 
 // mayTry reports whether a request may use Redis: always while Redis answers, otherwise
 // one request per backOffInterval.

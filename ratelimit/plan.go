@@ -89,12 +89,7 @@ func ParsePlan(name string) (Plan, error) {
 // Limits returns the limits of a plan.
 func (p Plan) Limits() Limits {
 	rows := planTable()
-	for _, row := range rows {
-		if row.plan == p {
-			return row.limits
-		}
-	}
-	return rows[0].limits
+	return rows[max(0, slices.IndexFunc(rows[:], func(row planRow) bool { return row.plan == p }))].limits
 }
 
 // Bucket is the name of a token bucket.
@@ -134,9 +129,7 @@ func (r Rate) String() string {
 }
 
 // interval is the time until one more request is allowed.
-func (r Rate) interval() time.Duration {
-	return time.Minute / time.Duration(r.PerMinute)
-}
+func (r Rate) interval() time.Duration { return time.Minute / time.Duration(r.PerMinute) }
 
 // Window returns how long an empty bucket takes to fill.
 func (r Rate) Window() time.Duration {

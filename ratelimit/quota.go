@@ -18,14 +18,10 @@ func MonthOf(t time.Time) Month {
 }
 
 // End returns the first moment of the next month.
-func (m Month) End() time.Time {
-	return m.Begin.AddDate(0, 1, 0)
-}
+func (m Month) End() time.Time { return m.Begin.AddDate(0, 1, 0) }
 
 // String returns the month as YYYY-MM.
-func (m Month) String() string {
-	return m.Begin.Format("2006-01")
-}
+func (m Month) String() string { return m.Begin.Format("2006-01") }
 
 // Quota is the use of a month by a caller.
 type Quota struct {
@@ -40,9 +36,7 @@ type Quota struct {
 }
 
 // Remaining returns how many responses are left.
-func (q Quota) Remaining() int64 {
-	return max(0, q.Limit-q.Used)
-}
+func (q Quota) Remaining() int64 { return max(0, q.Limit-q.Used) }
 
 // localQuotas holds the last known counts of the month, by caller. While Redis is
 // unavailable, this process counts on from them.

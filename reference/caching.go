@@ -84,6 +84,4 @@ func missingControl(route routes.Route) string {
 }
 
 // quoted lists values as Markdown code.
-func quoted(values ...string) string {
-	return "`" + strings.Join(values, "`, `") + "`"
-}
+func quoted(values ...string) string { return "`" + strings.Join(values, "`, `") + "`" }

@@ -28,12 +28,7 @@ func clients(node Node) []api.Document {
 // mediaType returns the media type of source code in a language. Deno imports a client from
 // its address if the type is TypeScript's.
 func mediaType(language client.Language) string {
-	switch language {
-	case client.TypeScript:
-		return "application/typescript"
-	case client.Python:
-		return "text/x-python"
-	case client.Go:
-	}
-	return "text/x-go"
+	return map[client.Language]string{
+		client.TypeScript: "application/typescript", client.Python: "text/x-python", client.Go: "text/x-go",
+	}[language]
 }

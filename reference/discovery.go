@@ -79,8 +79,7 @@ func describeForIndexes(base string, route routes.Route) discovery {
 	var described discovery
 	described.Info.Input.Type, described.Info.Input.Method, described.Info.Input.QueryParams = "http", "GET", map[string]any{}
 	described.Info.Output = map[string]string{"type": "json"}
-	closed := false
-	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: &closed}
+	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: new(false)}
 	input.Properties.Add("type", &openapi.Schema{Type: "string", Enum: []string{"http"}})
 	input.Properties.Add("method", &openapi.Schema{Type: "string", Enum: []string{"GET"}})
 	query, inPath := &openapi.Schema{Type: "object"}, &openapi.Schema{Type: "object"}
@@ -95,7 +94,10 @@ func describeForIndexes(base string, route routes.Route) discovery {
 			into.Required = append(into.Required, one.Name)
 		}
 		if one.In == param.InQuery && (one.Required || one.Sample) {
-			described.Info.Input.QueryParams[one.Name] = discoveryExample(one)
+			described.Info.Input.QueryParams[one.Name] = one.JSON(one.Example)
+			if one.Kind == param.EnumList {
+				described.Info.Input.QueryParams[one.Name] = one.Example
+			}
 		}
 	}
 	if len(query.Properties) > 0 {
@@ -124,11 +126,4 @@ func discoverySchema(one param.Param) *openapi.Schema {
 		return &openapi.Schema{Type: "string", Description: one.Allowed()}
 	}
 	return paramSchema(&openapi.Schemas{}, one)
-}
-
-func discoveryExample(one param.Param) any {
-	if one.Kind == param.EnumList {
-		return one.Example
-	}
-	return paramExample(one)
 }

@@ -7,13 +7,10 @@
 package reference
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -22,6 +19,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/page"
 	"pnyx/ratelimit"
+	"pnyx/reference/client"
 )
 
 // Node is what the documents say of the node that serves them.
@@ -103,14 +101,4 @@ func PlanTable() ([]byte, error) { return render("plans.md", ratelimit.DescribeP
 //go:embed templates
 var templates embed.FS
 
-func render(name string, data any) ([]byte, error) {
-	parsed, err := template.ParseFS(templates, "templates/"+name)
-	if err != nil {
-		return nil, fmt.Errorf("parse template %s: %w", name, err)
-	}
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, data); err != nil {
-		return nil, fmt.Errorf("render %s: %w", name, err)
-	}
-	return text.Bytes(), nil
-}
+func render(name string, data any) ([]byte, error) { return client.Render(templates, nil, name, data) }

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"strconv"
 	"strings"
 
 	"pnyx/api/param"
@@ -23,28 +22,13 @@ func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Paramet
 	switch {
 	case given.Example == "":
 	case described.Required:
-		described.Example = paramExample(given)
+		described.Example = given.JSON(given.Example)
 	default:
 		// Tools fill in an example of the parameter, but not one of its schema: optional
 		// parameters stay empty.
-		described.Schema.Examples = []any{paramExample(given)}
+		described.Schema.Examples = []any{given.JSON(given.Example)}
 	}
 	return described
-}
-
-func paramExample(given param.Param) any {
-	switch given.Kind {
-	case param.EnumList:
-		return strings.Split(given.Example, ",")
-	case param.Boolean:
-		return given.Example == "true"
-	case param.Integer:
-		if number, err := strconv.Atoi(given.Example); err == nil {
-			return number
-		}
-	default:
-	}
-	return given.Example
 }
 
 func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
@@ -53,10 +37,6 @@ func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
 	switch given.Kind {
 	case param.Integer:
 		schema = &openapi.Schema{Type: "integer", Minimum: &given.Min, Maximum: &given.Max}
-		if number, err := strconv.Atoi(given.Default); err == nil {
-			schema.Default = number
-		}
-		return schema
 	case param.Boolean:
 		schema.Type = "boolean"
 	case param.Enum:
@@ -79,7 +59,7 @@ func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
 		schema.MinLength, schema.MaxLength = &one, &longest
 	}
 	if given.Default != "" {
-		schema.Default = given.Default
+		schema.Default = given.JSON(given.Default)
 	}
 	return schema
 }

@@ -143,9 +143,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	})
 }
 
-func anchor(heading string) string {
-	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
-}
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
 
 func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
 	shown := referenceRoute{
@@ -196,16 +194,17 @@ func describeInput(route routes.Route, one param.Param, examples api.Examples) r
 
 // costOf says what a request to a route costs, and which bucket counts it.
 func costOf(route routes.Route, prices routes.Prices) string {
+	cost := "Free"
+	if route.Paid() {
+		cost = fmt.Sprintf("Tier `%s`: one answer of a token's month", route.Tier)
+	}
 	switch {
 	case route.TokenOnly:
-		return fmt.Sprintf("Free, with a token. Counts in the `%s` bucket.", route.Bucket())
-	case !route.Paid():
-		return fmt.Sprintf("Free. Counts in the `%s` bucket.", route.Bucket())
-	case prices.PayPerRequest:
-		return fmt.Sprintf("Tier `%s`: one answer of a token's month, or %s %s. Counts in the `%s` bucket.",
-			route.Tier, prices.Of(route), prices.Token, route.Bucket())
+		cost += ", with a token"
+	case route.Paid() && prices.PayPerRequest:
+		cost += fmt.Sprintf(", or %s %s", prices.Of(route), prices.Token)
 	}
-	return fmt.Sprintf("Tier `%s`: one answer of a token's month. Counts in the `%s` bucket.", route.Tier, route.Bucket())
+	return fmt.Sprintf("%s. Counts in the `%s` bucket.", cost, route.Bucket())
 }
 
 // snippets returns the example of a request in every language.

@@ -65,22 +65,12 @@ func scalars() map[reflect.Type]*openapi.Schema {
 		codes = append(codes, string(info.Code))
 	}
 	return map[reflect.Type]*openapi.Schema{
-		reflect.TypeFor[governance.Decimal](): {
-			Type: "string", Format: "decimal", Pattern: patternDecimal, Examples: []any{"1234.5"},
-		},
-		reflect.TypeFor[governance.SignedDecimal](): {
-			Type: "string", Format: "decimal", Pattern: patternSigned, Examples: []any{"-1234.5"},
-		},
-		reflect.TypeFor[governance.Timestamp](): {
-			Type: "string", Format: "date-time", Pattern: patternTimestamp, Examples: []any{exampleTime},
-		},
-		reflect.TypeFor[governance.ProposalKey](): {
-			Type: "string", Pattern: patternProposalKey, Examples: []any{"p1_f_XfJz_6yGy1gCgoSU2qbg"},
-		},
-		reflect.TypeFor[governance.TopicKey](): {
-			Type: "string", Pattern: patternTopicKey, Examples: []any{"t1_QTih_6Tc8DCYv4aSbi5x1Q"},
-		},
-		reflect.TypeFor[apierror.Code](): {Type: "string", Enum: codes, Examples: []any{string(apierror.CodeValidation)}},
+		reflect.TypeFor[governance.Decimal]():       {Type: "string", Format: "decimal", Pattern: patternDecimal, Examples: []any{"1234.5"}},
+		reflect.TypeFor[governance.SignedDecimal](): {Type: "string", Format: "decimal", Pattern: patternSigned, Examples: []any{"-1234.5"}},
+		reflect.TypeFor[governance.Timestamp]():     {Type: "string", Format: "date-time", Pattern: patternTimestamp, Examples: []any{exampleTime}},
+		reflect.TypeFor[governance.ProposalKey]():   {Type: "string", Pattern: patternProposalKey, Examples: []any{"p1_f_XfJz_6yGy1gCgoSU2qbg"}},
+		reflect.TypeFor[governance.TopicKey]():      {Type: "string", Pattern: patternTopicKey, Examples: []any{"t1_QTih_6Tc8DCYv4aSbi5x1Q"}},
+		reflect.TypeFor[apierror.Code]():            {Type: "string", Enum: codes, Examples: []any{string(apierror.CodeValidation)}},
 	}
 }
 

@@ -77,9 +77,7 @@ type Span struct {
 }
 
 // Recorded reports whether the span is recorded.
-func (s Span) Recorded() bool {
-	return s.span != nil && s.span.IsRecording()
-}
+func (s Span) Recorded() bool { return s.span != nil && s.span.IsRecording() }
 
 // TraceID returns the id of the trace in hexadecimal, empty unless it is recorded.
 func (s Span) TraceID() string {

@@ -27,9 +27,7 @@ type busyError struct {
 }
 
 // Error states how long no call is made.
-func (b *busyError) Error() string {
-	return fmt.Sprintf("it is busy for %s", b.wait)
-}
+func (b *busyError) Error() string { return fmt.Sprintf("it is busy for %s", b.wait) }
 
 type breaker struct {
 	now func() time.Time

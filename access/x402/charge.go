@@ -35,9 +35,7 @@ type Charge struct {
 }
 
 // Payer returns the address of the payer, in lower case.
-func (c *Charge) Payer() string {
-	return c.payment.Payer
-}
+func (c *Charge) Payer() string { return c.payment.Payer }
 
 // StoredResponse returns the response that the payment was already charged for. It returns
 // false for a new payment, and when the response is lost: Settle stores it again.
@@ -230,9 +228,8 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Respo
 		return err
 	}
 	now := c.gate.now()
-	due := now.Add(c.gate.lease)
 	p.ChangedAt, p.Unanswered = governance.TimestampOf(now), true
-	err = c.gate.save(ctx, accounts.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: &due, Response: kept})
+	err = c.gate.save(ctx, accounts.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: new(now.Add(c.gate.lease)), Response: kept})
 	switch {
 	case errors.Is(err, accounts.ErrPaymentLeased):
 		return inProgress()
@@ -283,12 +280,12 @@ func encodeAnswer(answer Response) ([]byte, error) {
 }
 
 func decodeAnswer(kept []byte) (*Response, error) {
-	plain, err := s2.Decode(nil, kept)
-	if err != nil {
-		return nil, fmt.Errorf("decode a paid answer: %w", err)
-	}
 	var answer Response
-	if err := msgpack.Unmarshal(plain, &answer); err != nil {
+	plain, err := s2.Decode(nil, kept)
+	if err == nil {
+		err = msgpack.Unmarshal(plain, &answer)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode a paid answer: %w", err)
 	}
 	return &answer, nil

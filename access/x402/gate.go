@@ -98,14 +98,11 @@ func (r Request) fingerprint() string {
 }
 
 // Challenge returns the refusal of a request without a payment.
-func (g *Gate) Challenge(r Request) *RefusedError {
-	return g.require(r, reasonRequired)
-}
+func (g *Gate) Challenge(r Request) *RefusedError { return g.require(r, reasonRequired) }
 
 // require returns the refusal that asks for a payment, or for another one.
 func (g *Gate) require(r Request, reason string) *RefusedError {
-	challenge := g.prices.challenge(r, reason)
-	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
+	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: new(g.prices.challenge(r, reason))}
 }
 
 func (g *Gate) mismatch(r Request, p Payment) *RefusedError {

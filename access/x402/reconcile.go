@@ -111,8 +111,7 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 		defer cancel()
 		err = g.store.DeleteRefusedPayment(ctx, p, lease)
 	case governance.PaymentSettling:
-		due := nextCheck(p, g.now())
-		step.Due = &due
+		step.Due = new(nextCheck(p, g.now()))
 		err = g.save(ctx, step)
 	case governance.PaymentClaimed, governance.PaymentSettled, governance.PaymentUnknown:
 		err = g.save(ctx, step)

@@ -101,13 +101,10 @@ func decideExpiry(p governance.Payment, e evidence, now time.Time) governance.Pa
 }
 
 // isOpen reports whether an earlier attempt, or another party, may have charged a payment.
-func isOpen(p governance.Payment) bool {
-	return p.Unanswered || p.Reason == reasonUsed
-}
+func isOpen(p governance.Payment) bool { return p.Unanswered || p.Reason == reasonUsed }
 
 func settled(p governance.Payment, transaction string, now time.Time) governance.Payment {
-	at := governance.TimestampOf(now)
-	p.State, p.SettledAt, p.Transaction = governance.PaymentSettled, &at, transaction
+	p.State, p.SettledAt, p.Transaction = governance.PaymentSettled, new(governance.TimestampOf(now)), transaction
 	p.Reason, p.Settlement = "", nil
 	return p
 }

@@ -78,9 +78,7 @@ type Challenge struct {
 }
 
 // Header returns the value of the PAYMENT-REQUIRED header.
-func (c Challenge) Header() string {
-	return encodeHeader(c)
-}
+func (c Challenge) Header() string { return encodeHeader(c) }
 
 // encodeHeader returns the base64 of the JSON of a value. It panics if the value has no JSON.
 func encodeHeader(value any) string {

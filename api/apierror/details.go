@@ -8,11 +8,8 @@ import (
 	"pnyx/ratelimit"
 )
 
-// The types below are error.details, one for each kind of error. Answers and the
-// published examples are made of the same values. JSON names are in alphabetical order.
-
-// noDetails is error.details of errors that have none to give: an empty object.
-type noDetails struct{}
+// The types below are error.details of the errors that have more to give than a member or two, which
+// are maps. Answers and the published examples are made of the same values. JSON names are in alphabetical order.
 
 // ProblemDetails is error.details of VALIDATION_ERROR with 400.
 type ProblemDetails struct {
@@ -20,14 +17,6 @@ type ProblemDetails struct {
 	Omitted int `json:"omitted,omitempty"`
 	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
 	Problems []param.Problem `json:"problems"`
-}
-
-// LengthDetails is error.details of VALIDATION_ERROR with 414.
-type LengthDetails struct {
-	// Allowed is the longest request URI, in bytes.
-	Allowed int `json:"allowed"`
-	// Given is the length of this one, in bytes.
-	Given int `json:"given"`
 }
 
 // HeaderDetails is error.details of UNAUTHORIZED, and of a malformed payment.
@@ -59,23 +48,11 @@ type PaymentTerms struct {
 	X402Version int                 `json:"x402Version"`
 }
 
-type expiryDetails struct {
-	// Since is the time from which on all changes are kept.
-	Since governance.Timestamp `json:"since"`
-}
-
 // ReasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
 // UNAVAILABLE where a payment is the cause.
 type ReasonDetails struct {
 	// Reason is the x402 error code; empty for none.
 	Reason string `json:"reason,omitempty"`
-}
-
-// ScopeDetails is error.details of FORBIDDEN.
-type ScopeDetails struct {
-	// ScopeNeeded is the narrowest scope that opens the route.
-	ScopeNeeded access.Scope   `json:"scopeNeeded"`
-	Scopes      []access.Scope `json:"scopes"`
 }
 
 // SubjectDetails is error.details of NOT_FOUND for an id: the parameter, and the id.
@@ -87,16 +64,6 @@ type PathDetails struct {
 	// Nearest is the most similar path; empty where none is similar.
 	Nearest string `json:"nearest,omitempty"`
 	Path    string `json:"path"`
-}
-
-type methodDetails struct {
-	// Allowed lists the methods of the path.
-	Allowed []string `json:"allowed"`
-}
-
-// ExportDetails is error.details of EXPORT_GONE.
-type ExportDetails struct {
-	Manifest string `json:"manifest"`
 }
 
 // RateDetails is error.details of RATE_LIMITED.

@@ -31,6 +31,11 @@ type Error struct {
 	Cause error
 }
 
+// New returns an error without a cause, with a message as fmt.Sprintf makes it.
+func New(status int, code Code, details any, message string, args ...any) *Error {
+	return &Error{Status: status, Code: code, Details: details, Message: fmt.Sprintf(message, args...)}
+}
+
 // Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {
@@ -93,40 +98,20 @@ func Validation(problems []param.Problem, omitted int) *Error {
 	if omitted > 0 {
 		sentences = append(sentences, fmt.Sprintf("and %d more", omitted))
 	}
-	return &Error{
-		Status: http.StatusBadRequest, Code: CodeValidation,
-		Message: strings.Join(sentences, "; "),
-		Details: ProblemDetails{omitted, problems},
-	}
+	return New(http.StatusBadRequest, CodeValidation, ProblemDetails{omitted, problems}, "%s", strings.Join(sentences, "; "))
 }
 
 // NotFound is the error of an id that nothing has, in the parameter of that name.
 func NotFound(parameter, id string) *Error {
-	return &Error{
-		Status: http.StatusNotFound, Code: CodeNotFound,
-		Message: fmt.Sprintf("there is no %s with the %s %q", subjectOf(parameter), parameter, id),
-		Details: SubjectDetails{parameter: id},
-	}
-}
-
-func subjectOf(parameter string) string {
-	switch parameter {
-	case "daoId":
-		return "DAO"
-	case "voterIdentity":
-		return "voter"
-	}
-	return strings.TrimSuffix(parameter, "Key")
+	subject := cmp.Or(map[string]string{"daoId": "DAO", "voterIdentity": "voter"}[parameter], strings.TrimSuffix(parameter, "Key"))
+	return New(http.StatusNotFound, CodeNotFound, SubjectDetails{parameter: id}, "there is no %s with the %s %q", subject, parameter, id)
 }
 
 // CursorExpired is the error of a place in the changes after which some are missing: they are
 // too old or too many, or the warehouse was restored from a backup. All rows since a time are kept.
 func CursorExpired(since governance.Timestamp) *Error {
-	return &Error{
-		Status: http.StatusGone, Code: CodeCursorExpired,
-		Message: "changes are kept since " + since.String() + " only: take a new cursor, or an export without since, and read everything again",
-		Details: expiryDetails{since},
-	}
+	return New(http.StatusGone, CodeCursorExpired, map[string]any{"since": since},
+		"changes are kept since %s only: take a new cursor, or an export without since, and read everything again", since)
 }
 
 // TooManyWaiting is the error of a request that would wait for changes.
@@ -140,11 +125,7 @@ func TooManyWaiting() *Error {
 
 // MethodNotAllowed is the error of a method that no path has.
 func MethodNotAllowed(method string) *Error {
-	return &Error{
-		Status: http.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
-		Message: method + " is not allowed here",
-		Details: methodDetails{AllowedMethods()},
-	}
+	return New(http.StatusMethodNotAllowed, CodeMethodNotAllowed, map[string]any{"allowed": AllowedMethods()}, "%s is not allowed here", method)
 }
 
 // Malformed is the error of bytes that are no HTTP request within the limits of
@@ -179,12 +160,8 @@ func Of(err error) *Error {
 
 // Envelope returns the body of the answer to the request with that id.
 func (e *Error) Envelope(requestID string) ErrorEnvelope {
-	details := e.Details
-	if details == nil {
-		details = noDetails{}
-	}
 	return ErrorEnvelope{
-		Error: ErrorBody{Code: e.Code, Message: e.Message, Details: details},
+		Error: ErrorBody{Code: e.Code, Message: e.Message, Details: cmp.Or(e.Details, any(struct{}{}))},
 		Meta:  ErrorMeta{RequestID: requestID},
 	}
 }
@@ -195,9 +172,7 @@ func AllowedMethods() []string {
 }
 
 // Seconds rounds up, so that a caller that waits for so long has waited long enough.
-func Seconds(d time.Duration) int {
-	return int((d + time.Second - 1) / time.Second)
-}
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // ErrorEnvelope is the body of every error.
 type ErrorEnvelope struct {

@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -82,13 +83,9 @@ func Encode(e encoder, text []byte) ([]byte, error) {
 	var body bytes.Buffer
 	body.Grow(len(text) / 4)
 	e.Reset(&body)
-	if _, err := e.Write(text); err != nil {
-		return nil, err
-	}
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
-	return body.Bytes(), nil
+	_, err := e.Write(text)
+	err = cmp.Or(err, e.Close())
+	return body.Bytes(), err
 }
 
 // NegotiateEncoding returns the encoding that the caller prefers; empty where it accepts none.

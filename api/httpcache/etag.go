@@ -9,11 +9,8 @@ import (
 // Matches reports whether If-None-Match names the answer. If-Modified-Since is
 // ignored: two revisions may share a second.
 func Matches(c *fiber.Ctx, etag string) bool {
-	if etag == "" {
-		return false
-	}
 	header := c.Get(fiber.HeaderIfNoneMatch)
-	if header == "" {
+	if etag == "" || header == "" {
 		return false
 	}
 	for candidate := range strings.SplitSeq(header, ",") {

@@ -54,34 +54,14 @@ func Signal() Freshness {
 
 // Voter is the freshness of answers about one voter, which are not purged.
 func Voter() Freshness {
-	return expiring("A publication touches thousands of voters and purges none of them, so that they only expire.")
+	return Expiring("A publication touches thousands of voters and purges none of them, so that they only expire.")
 }
 
-// expiring is the freshness of answers that publications change and do not purge.
-func expiring(reason string) Freshness {
+// Expiring is the freshness of answers that publications change and, for a reason, do not purge.
+func Expiring(reason string) Freshness {
 	fresh := Published()
 	fresh.PurgedSMaxAge, fresh.Reason = fresh.SMaxAge, reason
 	return fresh
-}
-
-// Delegate is the freshness of a ranking of delegates.
-func Delegate() Freshness {
-	return expiring("Tokens state power in most blocks: pages expire, and none is purged.")
-}
-
-// Dossier is the freshness of evidence, whose dossier rests on the whole DAO.
-func Dossier() Freshness {
-	return expiring("A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it; while it is pending, `no-store`: the next request waits for it, too.")
-}
-
-// Status is the freshness of the data status, which states lags in seconds.
-func Status() Freshness {
-	return expiring("It states how far followed sources lag, in seconds, and is renewed without a purge.")
-}
-
-// Changes is the freshness of pages of changes that are full, which never change.
-func Changes() Freshness {
-	return expiring("A full page never changes; one that may grow, `no-store`, is kept by nobody.")
 }
 
 // Pricing is the freshness of prices.
@@ -148,11 +128,7 @@ func (f Freshness) Public(shared time.Duration) string {
 }
 
 // Private returns the Cache-Control that lets only the caller's own cache keep an answer.
-func (f Freshness) Private() string {
-	return "private, max-age=" + wholeSeconds(f.MaxAge)
-}
+func (f Freshness) Private() string { return "private, max-age=" + wholeSeconds(f.MaxAge) }
 
 // wholeSeconds rounds down, so that no cache keeps an answer longer than intended.
-func wholeSeconds(d time.Duration) string {
-	return strconv.Itoa(int(d / time.Second))
-}
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

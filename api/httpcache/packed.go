@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -37,17 +38,13 @@ func Pack(text, tailText []byte) (*Packed, error) {
 	head.Grow(len(text) / 2)
 	head.WriteString(gzipHeader)
 	w.Reset(&head)
-	if _, err := w.Write(text); err != nil {
-		return nil, fmt.Errorf("compress an answer: %w", err)
-	}
-	if err := w.Flush(); err != nil { // to the end of a byte, where a stored block begins
+	_, err := w.Write(text)
+	if err = cmp.Or(err, w.Flush()); err != nil { // to the end of a byte, where a stored block begins
 		return nil, fmt.Errorf("compress an answer: %w", err)
 	}
 	w.Reset(&tail)
-	if _, err := w.Write(tailText); err != nil {
-		return nil, fmt.Errorf("compress the end of an answer: %w", err)
-	}
-	if err := w.Close(); err != nil {
+	_, err = w.Write(tailText)
+	if err = cmp.Or(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("compress the end of an answer: %w", err)
 	}
 	return &Packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil

@@ -62,8 +62,13 @@ func IsOfPages(name string) bool {
 
 // MeantParameter returns the known parameter that a name stands for; empty for none.
 func MeantParameter(name string, known []string) string {
-	for _, candidate := range meantParameters[strings.ToLower(name)] {
-		if slices.Contains(known, candidate) {
+	return firstOf(meantParameters[strings.ToLower(name)], known)
+}
+
+// firstOf returns the first candidate that is in a set; empty for none.
+func firstOf(candidates, set []string) string {
+	for _, candidate := range candidates {
+		if slices.Contains(set, candidate) {
 			return candidate
 		}
 	}
@@ -72,24 +77,14 @@ func MeantParameter(name string, known []string) string {
 
 // MeantValue returns the value of a set that a word stands for; empty for none.
 func MeantValue(word string, set []string) string {
-	word = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
-	for _, candidate := range meantValues[word] {
-		if slices.Contains(set, candidate) {
-			return candidate
-		}
-	}
-	return ""
-}
-
-// meantLayouts are other spellings of days, months and years, which may be numbers.
-func meantLayouts() []string {
-	return []string{"20060102", "20060102T150405Z0700", "2006-1-2", "2006/1/2", "2006-01", "2006"}
+	return firstOf(meantValues[strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))], set)
 }
 
 // meantInstant returns the time that a text stands for: a day in another spelling, seconds or
 // milliseconds since 1970, a time without its zone or with a space, or one whose + was not escaped and arrives as a space.
 func meantInstant(text string) (at governance.Timestamp, found bool) {
-	for _, layout := range meantLayouts() {
+	// Other spellings of days, months and years, which may be numbers.
+	for _, layout := range []string{"20060102", "20060102T150405Z0700", "2006-1-2", "2006/1/2", "2006-01", "2006"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			meant, err := governance.ParseTimestamp(at.Format(time.RFC3339))
 			return meant, err == nil

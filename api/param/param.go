@@ -154,6 +154,23 @@ func (p Param) parse(text string) (any, bool) {
 	return text, len(text) <= MaxTextBytes && isText(text)
 }
 
+// JSON returns the value of a text as JSON has it, for examples and defaults: a number, true or false, a list, or
+// the text.
+func (p Param) JSON(text string) any {
+	switch p.Kind {
+	case Integer:
+		if number, err := strconv.Atoi(text); err == nil {
+			return number
+		}
+	case Boolean:
+		return text == "true"
+	case EnumList:
+		return strings.Split(text, ",")
+	case Text, Enum, Cursor, ProposalKey, TopicKey, Voter, Instant, Month:
+	}
+	return text
+}
+
 // isText reports whether a value is UTF-8 without a zero byte.
 func isText(value string) bool { return utf8.ValidString(value) && !strings.ContainsRune(value, 0) }
 

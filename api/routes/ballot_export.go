@@ -91,9 +91,6 @@ func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format 
 
 // ExportGone is the error of a part whose rows cannot be read any more.
 func ExportGone(manifest string) *apierror.Error {
-	return &apierror.Error{
-		Status: http.StatusGone, Code: apierror.CodeExportGone,
-		Message: "the rows of this part are not available any more: begin again at the manifest",
-		Details: apierror.ExportDetails{Manifest: manifest},
-	}
+	return apierror.New(http.StatusGone, apierror.CodeExportGone, map[string]any{"manifest": manifest},
+		"the rows of this part are not available any more: begin again at the manifest")
 }

@@ -23,10 +23,8 @@ func daoExportRoutes() []Route {
 			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
 			Returns: governance.DAOExport{}, Fresh: httpcache.Published(),
 		}, handler[query.DAOExport]{
-			tags: func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(b *Backend, ctx context.Context, _ *Request, q query.DAOExport) (Answer, error) {
-				return daoExport(ctx, b, q)
-			},
+			tags:   func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			answer: (*Backend).daoExport,
 		}),
 		handle(Route{
 			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
@@ -43,7 +41,7 @@ func daoExportRoutes() []Route {
 }
 
 // daoExport answers GET /v2/daos/:daoId/export.
-func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, error) {
+func (b *Backend) daoExport(ctx context.Context, _ *Request, q query.DAOExport) (Answer, error) {
 	var export cache.DAOExport
 	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {

@@ -16,7 +16,8 @@ func delegateRoutes() []Route {
 			Title: "List a DAO's delegates",
 			Summary: "The delegates of one DAO with the power that its tokens state, one row a token or registry; " +
 				"null is not known, and ranked last.",
-			Returns: []governance.Delegate{}, Fresh: httpcache.Delegate(),
+			Returns: []governance.Delegate{},
+			Fresh:   httpcache.Expiring("Tokens state power in most blocks: pages expire, and none is purged."),
 		}, handler[query.Delegates]{
 			tags:   func(q query.Delegates) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
 			answer: listHandler(func(q *query.Delegates) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),

@@ -21,12 +21,11 @@ func eventRoutes() []Route {
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: httpcache.Published(),
 		}, handler[query.Events]{
-			tags: pageTags[query.Events], check: checkEvents,
+			tags: pageTags[query.Events],
+			check: func(q query.Events) []param.Problem {
+				return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
+			},
 			answer: listHandler(func(q *query.Events) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
 		}),
 	}
-}
-
-func checkEvents(q query.Events) []param.Problem {
-	return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 }

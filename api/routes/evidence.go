@@ -19,7 +19,9 @@ func evidenceRoutes() []Route {
 			Title: "Get a proposal's evidence",
 			Summary: "What one proposal's data rests on: where each field came from, a computed dossier " +
 				"(decoded actions, effects, findings, who decided, what is not known), quality flags, and conflicts between sources.",
-			Returns: governance.Evidence{}, Fresh: httpcache.Dossier(), kind: query.KindDossier,
+			Fresh: httpcache.Expiring("A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it; " +
+				"while it is pending, `no-store`: the next request waits for it, too."),
+			Returns: governance.Evidence{}, kind: query.KindDossier,
 		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).evidence}),
 	}
 }

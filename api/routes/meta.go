@@ -28,7 +28,8 @@ func metaRoutes() []Route {
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
-			Returns: governance.DataStatus{}, Fresh: httpcache.Status(),
+			Returns: governance.DataStatus{},
+			Fresh:   httpcache.Expiring("It states how far followed sources lag, in seconds, and is renewed without a purge."),
 		}, handler[statusParams]{tags: statusParams.tags, answer: dataStatus}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,

@@ -21,9 +21,7 @@ type Prices struct {
 }
 
 // Of returns the price of one request to a route; zero for a free one.
-func (p Prices) Of(route Route) governance.Decimal {
-	return cmp.Or(p.Paid[route.ID], "0")
-}
+func (p Prices) Of(route Route) governance.Decimal { return cmp.Or(p.Paid[route.ID], "0") }
 
 // List returns the prices of all routes, and the limits of all plans.
 func (p Prices) List() governance.Pricing {

@@ -132,32 +132,22 @@ func (r *Route) Paged() bool {
 
 // Codes lists the errors that the route may answer with.
 func (r *Route) Codes() []apierror.Code {
-	codes := []apierror.Code{apierror.CodeValidation}
-	if r.TokenOnly {
-		codes = append(codes, apierror.CodeUnauthorized)
-	}
-	if r.Paid() {
-		codes = append(codes, apierror.CodeUnauthorized, apierror.CodePaymentRequired, apierror.CodeForbidden)
-	}
-	if slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.MustExist || p.In == param.InPath }) {
-		codes = append(codes, apierror.CodeNotFound)
-	}
-	if r.Paid() {
-		codes = append(codes, apierror.CodePaymentInProgress)
-	}
-	if r.Media != nil {
-		codes = append(codes, apierror.CodeExportGone)
-	}
-	if r.Stream || r.Expires {
-		codes = append(codes, apierror.CodeCursorExpired)
-	}
-	codes = append(codes, apierror.CodeRateLimited)
-	if r.Paid() {
-		codes = append(codes, apierror.CodeQuotaExceeded)
-	}
-	codes = append(codes, apierror.CodeInternal, apierror.CodeUnavailable)
-	if r.Paid() {
-		codes = append(codes, apierror.CodeSettlementPending)
+	named := slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.MustExist || p.In == param.InPath })
+	var codes []apierror.Code
+	for _, one := range []struct {
+		code apierror.Code
+		may  bool
+	}{
+		{apierror.CodeValidation, true}, {apierror.CodeUnauthorized, r.TokenOnly || r.Paid()},
+		{apierror.CodePaymentRequired, r.Paid()}, {apierror.CodeForbidden, r.Paid()},
+		{apierror.CodeNotFound, named}, {apierror.CodePaymentInProgress, r.Paid()},
+		{apierror.CodeExportGone, r.Media != nil}, {apierror.CodeCursorExpired, r.Stream || r.Expires},
+		{apierror.CodeRateLimited, true}, {apierror.CodeQuotaExceeded, r.Paid()},
+		{apierror.CodeInternal, true}, {apierror.CodeUnavailable, true}, {apierror.CodeSettlementPending, r.Paid()},
+	} {
+		if one.may {
+			codes = append(codes, one.code)
+		}
 	}
 	return codes
 }
@@ -166,21 +156,9 @@ func (r *Route) Codes() []apierror.Code {
 // whose parameter would match it, and documents list routes in this order.
 func All() []Route {
 	return slices.Concat(
-		metaRoutes(),
-		daoRoutes(),
-		timelineRoutes(),
-		rankingRoutes(),
-		delegateRoutes(),
-		proposalRoutes(),
-		ballotRoutes(),
-		exportRoutes(),
-		daoExportRoutes(),
-		evidenceRoutes(),
-		topicRoutes(),
-		voterRoutes(),
-		eventRoutes(),
-		signalRoutes(),
-		changeRoutes(),
+		metaRoutes(), daoRoutes(), timelineRoutes(), rankingRoutes(), delegateRoutes(),
+		proposalRoutes(), ballotRoutes(), exportRoutes(), daoExportRoutes(), evidenceRoutes(),
+		topicRoutes(), voterRoutes(), eventRoutes(), signalRoutes(), changeRoutes(),
 	)
 }
 

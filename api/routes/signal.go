@@ -18,12 +18,13 @@ func signalRoutes() []Route {
 			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
 			Returns: []governance.Signal{}, Fresh: httpcache.Signal(),
-		}, handler[query.Signals]{tags: pageTags[query.Signals], check: checkSignals, answer: (*Backend).listSignals}),
+		}, handler[query.Signals]{
+			tags: pageTags[query.Signals], answer: (*Backend).listSignals,
+			check: func(q query.Signals) []param.Problem {
+				return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
+			},
+		}),
 	}
-}
-
-func checkSignals(q query.Signals) []param.Problem {
-	return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 }
 
 // listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the

@@ -28,9 +28,7 @@ func (r *Request) Canonical() string {
 // Target returns the canonical URL of the request: parameters in the order of the route,
 // each in canonical form, without defaults. Shared caches use it as the key for all
 // spellings of the request.
-func (r *Request) Target() string {
-	return r.TargetAt(r.Cursor())
-}
+func (r *Request) Target() string { return r.TargetAt(r.Cursor()) }
 
 // TargetAt returns the canonical URL of another page of the same list.
 func (r *Request) TargetAt(cursor string) string {

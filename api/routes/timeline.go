@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -37,12 +38,7 @@ func timelineRoutes() []Route {
 // a bucket get the value zero. An empty bound is the first or last month that has a bucket.
 func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
 	if len(buckets) > 0 {
-		if from == "" {
-			from = buckets[0].Month
-		}
-		if to == "" {
-			to = buckets[len(buckets)-1].Month
-		}
+		from, to = cmp.Or(from, buckets[0].Month), cmp.Or(to, buckets[len(buckets)-1].Month)
 	}
 	cut := []governance.TimelineBucket{}
 	if from == "" || to == "" {
@@ -53,11 +49,7 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 		values[bucket.Month] = bucket.Value
 	}
 	for month := from; month <= to; month = monthAfter(month) {
-		value, known := values[month]
-		if !known {
-			value = "0"
-		}
-		cut = append(cut, governance.TimelineBucket{Month: month, Value: value})
+		cut = append(cut, governance.TimelineBucket{Month: month, Value: cmp.Or(values[month], "0")})
 	}
 	return cut
 }

@@ -17,7 +17,10 @@ func topicRoutes() []Route {
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
 		}, handler[query.Topics]{
-			tags: pageTags[query.Topics], check: checkTopics,
+			tags: pageTags[query.Topics],
+			check: func(q query.Topics) []param.Problem {
+				return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
+			},
 			answer: listHandler(func(*query.Topics) *apierror.Error { return apierror.Unavailable(errFillFailed) }),
 		}),
 		handle(Route{
@@ -30,10 +33,6 @@ func topicRoutes() []Route {
 			func(p topicParams) *apierror.Error { return apierror.NotFound("topicKey", string(p.Key)) }, nil,
 		)}),
 	}
-}
-
-func checkTopics(q query.Topics) []param.Problem {
-	return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
 }
 
 // topicParams are the parameters of routes about one forum topic.

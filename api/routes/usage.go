@@ -127,8 +127,5 @@ func (b *Backend) daysOf(ctx context.Context, tokenID string, month ratelimit.Mo
 
 // count formats a number for an answer; negative ones become zero.
 func count[N int64 | uint64](number N) string {
-	if number < 0 {
-		number = 0
-	}
-	return strconv.FormatUint(uint64(number), 10)
+	return strconv.FormatUint(uint64(max(number, 0)), 10)
 }

@@ -43,17 +43,16 @@ func voterRoutes() []Route {
 			Summary: "What one voter voted, newest first.",
 			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
 		}, handler[query.VoterVotes]{
-			tags:  func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
-			check: checkVoterVotes, answer: listHandler(func(q *query.VoterVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
+			tags: func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
+			check: func(q query.VoterVotes) []param.Problem {
+				return param.Between("from", q.From, "to", q.To).CheckOrder()
+			},
+			answer: listHandler(func(q *query.VoterVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
 		}),
 	}
 }
 
 func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTag(string(voter))} }
-
-func checkVoterVotes(q query.VoterVotes) []param.Problem {
-	return param.Between("from", q.From, "to", q.To).CheckOrder()
-}
 
 // voterProfile answers GET /v2/voters/:voterIdentity.
 func (b *Backend) voterProfile(ctx context.Context, _ *Request, q query.Profile) (Answer, error) {

@@ -16,9 +16,7 @@ const wordBytes = 32
 var errLayout = errors.New("data is not coded as the event declares")
 
 // keccak returns the Keccak-256 hash of a text in hexadecimal.
-func keccak(text string) string {
-	return "0x" + hex.EncodeToString(abi.Keccak([]byte(text)))
-}
+func keccak(text string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(text))) }
 
 // unhex reads bytes in hexadecimal with "0x".
 func unhex(text string) ([]byte, error) {

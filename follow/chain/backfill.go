@@ -9,6 +9,7 @@ import (
 
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/records"
 )
 
@@ -91,10 +92,7 @@ func (c backfiller) pollBackfill(ctx context.Context) (more bool, err error) {
 	for _, g := range gaps {
 		newest.first = max(newest.first, g.first)
 	}
-	governors := make([]*governor, len(gaps))
-	for i, g := range gaps {
-		governors[i] = g.governor
-	}
+	governors := warehouse.Values(gaps, func(g gap) *governor { return g.governor })
 	return true, c.readPast(ctx, governors, newest.first, newest.last)
 }
 
@@ -195,8 +193,7 @@ func (c backfiller) readPast(ctx context.Context, governors []*governor, first, 
 	for i, g := range governors {
 		cursors[i] = c.covered(g, first, last)
 		cursors[i].Gaps += gaps
-		at := got.end.at()
-		cursors[i].UpstreamAt = &at
+		cursors[i].UpstreamAt = new(got.end.at())
 	}
 	c.unsure.Store(true) // a past that is read to its end
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/follow"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -90,10 +91,7 @@ func (c *client) newest(ctx context.Context, e *endpoint) (header, error) {
 
 // headers returns the headers of blocks by number. A block that the endpoint lacks is errBehind.
 func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (map[uint64]header, error) {
-	calls := make([]*call, len(numbers))
-	for i, number := range numbers {
-		calls[i] = headerCall(hexOf(number))
-	}
+	calls := warehouse.Values(numbers, func(number uint64) *call { return headerCall(hexOf(number)) })
 	if err := c.do(ctx, e, calls...); err != nil {
 		return nil, err
 	}
@@ -214,7 +212,8 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 			}
 			got.logs = append(got.logs, some...)
 		}
-		e.widen()
+		span := e.span.Load()
+		e.span.Store(min(span+max(span/20, 1), e.widest.Load())) // grows after a success
 		return got, c.complete(ctx, e, f, &got, recent)
 	}
 }
@@ -267,12 +266,6 @@ func (e *endpoint) doubt(err error, asked uint64) {
 		isAnswered && (answered.Status == http.StatusRequestEntityTooLarge || answered.Status == http.StatusGatewayTimeout) {
 		e.span.Store(max(asked/2, 1))
 	}
-}
-
-// widen lets the span grow after a success.
-func (e *endpoint) widen() {
-	span := e.span.Load()
-	e.span.Store(min(span+max(span/20, 1), e.widest.Load()))
 }
 
 func (f filter) isAsked(l chainLog, got *blocks) bool {

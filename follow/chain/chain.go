@@ -183,11 +183,10 @@ func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 
 // poller returns a poller's Run: it begins the chain, then polls.
 func (c *Chain) poller(poll func(context.Context) (bool, error)) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
-		if err := c.begin(ctx); err != nil {
-			return false, fmt.Errorf("%s: %w", c.ID(), err)
+	return func(ctx context.Context) (more bool, err error) {
+		if err = c.begin(ctx); err == nil {
+			more, err = poll(ctx)
 		}
-		more, err := poll(ctx)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", c.ID(), err)
 		}

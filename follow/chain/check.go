@@ -16,27 +16,22 @@ const day = 24 * time.Hour
 // Check asks what each Governor is, and whether its logs can be read.
 func (c *Chain) Check(ctx context.Context) []follow.Check {
 	checks := make([]follow.Check, len(c.governors))
-	idle := c.requestsPerDay()
+	// While nothing happens: a poll of the head at each interval and one more for each block, the polls of the
+	// final block and of states.
+	const blocksPerDay = int(day / (12 * time.Second))
+	polls := int(day / cmp.Or(c.Interval, defaultInterval))
+	idle := polls + min(polls, blocksPerDay) + 2*int(day/finalInterval)
 	for i, g := range c.governors {
 		check := follow.Check{
 			Source: g.source.ID, RequestsPerDay: idle / len(c.governors), RequestsPerDayBusy: (idle + idle/10) / len(c.governors),
 		}
-		is, problem, err := c.describe(ctx, g)
-		check.Is, check.Problem = is, problem
-		if err != nil {
+		var err error
+		if check.Is, check.Problem, err = c.describe(ctx, g); err != nil {
 			check.Problem, check.Silent = err.Error(), true
 		}
 		checks[i] = check
 	}
 	return checks
-}
-
-// requestsPerDay estimates the requests while nothing happens: a poll of the head at each
-// interval and one more for each block, the polls of the final block and of states.
-func (c *Chain) requestsPerDay() int {
-	interval := cmp.Or(c.Interval, defaultInterval)
-	const blocksPerDay = int(day / (12 * time.Second))
-	return int(day/interval) + min(int(day/interval), blocksPerDay) + 2*int(day/finalInterval)
 }
 
 // describe returns what a Governor is, and what stands in the way of following it.

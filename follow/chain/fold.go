@@ -139,8 +139,7 @@ func (p *proposal) pass(kind string, l records.ChainLog) {
 	if slices.ContainsFunc(p.milestones, repeated) {
 		return
 	}
-	at := governance.TimestampOf(l.BlockAt)
-	p.milestones = append(p.milestones, record.Milestone{Type: kind, At: &at, TxHash: l.TxHash})
+	p.milestones = append(p.milestones, record.Milestone{Type: kind, At: new(governance.TimestampOf(l.BlockAt)), TxHash: l.TxHash})
 }
 
 // foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not known

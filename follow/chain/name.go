@@ -12,6 +12,7 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -33,10 +34,7 @@ func (c names) primaryNames(ctx context.Context, addresses []string) (map[string
 	if final := c.at().final.Number; final > 0 {
 		block = hexOf(final)
 	}
-	nodes := make([]*big.Int, len(addresses))
-	for i, address := range addresses {
-		nodes[i] = nodeOf(strings.TrimPrefix(address, "0x") + ".addr.reverse")
-	}
+	nodes := warehouse.Values(addresses, func(address string) *big.Int { return nodeOf(strings.TrimPrefix(address, "0x") + ".addr.reverse") })
 	stated, err := c.resolve(ctx, block, nodes, "name(bytes32)", "string")
 	if err != nil {
 		return nil, err
@@ -66,11 +64,9 @@ func (c names) primaryNames(ctx context.Context, addresses []string) (map[string
 
 // resolve asks the resolver of each node; a result is nil where there is no resolver, or it has none.
 func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, signature, result string) ([]any, error) {
-	lookups := make([]method, len(nodes))
-	for i, node := range nodes {
-		lookups[i] = method{to: strings.ToLower(c.NameRegistry), signature: "resolver(bytes32)", args: []*big.Int{node}, result: "address"}
-	}
-	resolvers, err := c.askNames(ctx, block, lookups)
+	resolvers, err := c.askNames(ctx, block, warehouse.Values(nodes, func(node *big.Int) method {
+		return method{to: strings.ToLower(c.NameRegistry), signature: "resolver(bytes32)", args: []*big.Int{node}, result: "address"}
+	}))
 	if err != nil {
 		return nil, err
 	}

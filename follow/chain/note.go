@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -144,8 +145,7 @@ func (c consultant) settle(ctx context.Context, m *moment, value *big.Int, secon
 		if err != nil {
 			return err
 		}
-		at := governance.TimestampOf(found[block].at())
-		m.At, m.Settled = &at, block <= now.final
+		m.At, m.Settled = new(governance.TimestampOf(found[block].at())), block <= now.final
 		return nil
 	})
 }
@@ -374,13 +374,8 @@ func (n *note) setQuorum(said []any, id string, now time.Time) {
 			return
 		}
 	}
-	n.QuorumKnown = n.QuorumKnown || n.hasStarted(now)
-}
-
-// hasStarted reports whether voting began some minutes ago: the clock of the chain may be
-// behind ours.
-func (n *note) hasStarted(now time.Time) bool {
-	return n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(5*time.Minute).Before(now)
+	const behind = 5 * time.Minute // the clock of the chain may be behind ours
+	n.QuorumKnown = n.QuorumKnown || n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(behind).Before(now)
 }
 
 // findExecution dates the execution of a proposal that the timelock executed without its
@@ -405,8 +400,7 @@ func (c consultant) findExecution(ctx context.Context, g *governor, p proposal, 
 		case kind == eventScheduled && l.TxHash == p.queued.TxHash && l.LogIndex < p.queued.LogIndex:
 			operation = l.ProposalID
 		case kind == eventDone && operation != "" && l.ProposalID == operation:
-			at := governance.TimestampOf(l.BlockAt)
-			n.Executed, n.Undated = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}, false
+			n.Executed, n.Undated = &record.Milestone{Type: "executed", At: new(governance.TimestampOf(l.BlockAt)), TxHash: l.TxHash}, false
 			return nil
 		}
 	}
@@ -441,9 +435,7 @@ func (c consultant) loadNotes(ctx context.Context) error {
 }
 
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
-	items := make([]records.FollowedItem, len(proposals))
-	for i, p := range proposals {
-		items[i] = c.journal.Note(g.source, p.id, g.note(p.id))
-	}
-	return records.WriteFollowedItems(ctx, c.journal.Warehouse, items)
+	return records.WriteFollowedItems(ctx, c.journal.Warehouse, warehouse.Values(proposals, func(p proposal) records.FollowedItem {
+		return c.journal.Note(g.source, p.id, g.note(p.id))
+	}))
 }

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -71,16 +72,14 @@ func (c observer) observe(ctx context.Context) error {
 
 // due returns the proposals to ask about. Of those with no actions there is nothing to ask.
 func (c observer) due(ctx context.Context) (due []execution, err error) {
+	executable := []string{"pending", "active", "succeeded", "queued"} // in these states, actions may still be executed
 	of := map[record.RefHash]execution{}
 	var refs []record.RefHash
 	c.writing.Lock()
 	for _, g := range c.governors {
-		executor := g.known().timelock
-		if executor == "" {
-			executor = g.address
-		}
+		executor := cmp.Or(g.known().timelock, g.address)
 		for id, n := range g.notes {
-			x := execution{proposal: g.ref(id), executor: executor, open: n.isExecutable()}
+			x := execution{proposal: g.ref(id), executor: executor, open: !n.Withdrawn && slices.Contains(executable, n.State)}
 			ref := x.proposal.Hash()
 			if _, seen := c.observed[ref]; !seen || x.open {
 				of[ref], refs = x, append(refs, ref)
@@ -121,11 +120,6 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 		}
 	}
 	return due, err
-}
-
-// isExecutable reports whether the actions of a proposal may still be executed.
-func (n *note) isExecutable() bool {
-	return !n.Withdrawn && slices.Contains([]string{"pending", "active", "succeeded", "queued"}, n.State)
 }
 
 // ask returns what a node says of a proposal as of its newest block.

@@ -47,9 +47,8 @@ func (c *Chain) cursor(poller string) records.FollowCursor {
 
 func (c *Chain) moved(poller string, to header) records.FollowCursor {
 	cursor := c.cursor(poller)
-	at := to.at()
 	cursor.SetPosition(to.block())
-	cursor.State, cursor.UpstreamAt = governance.SourceLive, &at
+	cursor.State, cursor.UpstreamAt = governance.SourceLive, new(to.at())
 	return cursor
 }
 

@@ -93,8 +93,7 @@ func addCount(r *record.Proposal, counts rules, n *note) error {
 		}
 		scores = append(scores, power)
 	}
-	total := decimal.Sum(decimal.Zero, scores...)
-	r.StatedScores, r.StatedScoresTotal = scores, &total
+	r.StatedScores, r.StatedScoresTotal = scores, new(decimal.Sum(decimal.Zero, scores...))
 	return nil
 }
 
@@ -121,10 +120,9 @@ func state(p proposal, n *note) string {
 // weighted vote. A ballot whose power cannot be represented has none: left says why, and the raw
 // choice has its smallest units.
 func (g *governor) ballotRecord(b ballot) (r *record.Ballot, left error) {
-	votedAt := governance.TimestampOf(b.at)
 	r = &record.Ballot{
 		Proposal: g.ref(b.proposal), VoteID: b.proposal + "/" + b.voter, Voter: b.voter,
-		VotedAt: &votedAt, TxHash: b.txHash, Reason: b.reason, Withdrawn: b.withdrawn,
+		VotedAt: new(governance.TimestampOf(b.at)), TxHash: b.txHash, Reason: b.reason, Withdrawn: b.withdrawn,
 	}
 	total, counts := new(big.Int), g.rulesOf(b.proposal)
 	keys, weights, raw := []string{}, []decimal.Decimal{}, map[string]string{}

@@ -11,6 +11,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -53,10 +54,7 @@ func (c observer) simulate(ctx context.Context, e *endpoint, x *execution, head 
 	if together.err == nil && readTogether(&s, together, len(calls)) {
 		return s, nil
 	}
-	alone := make([]*call, len(calls))
-	for i := range calls {
-		alone[i] = &call{method: callMethod, params: []any{calls[i], at}}
-	}
+	alone := warehouse.Values(calls, func(asked map[string]string) *call { return &call{method: callMethod, params: []any{asked, at}} })
 	if err := c.do(ctx, e, alone); err != nil {
 		return s, err
 	}
@@ -99,8 +97,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 	}
 	s.Method, s.Result = new(simulateMethod), governance.SimulationSucceeds
 	for i, of := range blocks[0].Calls {
-		gas := governance.CountOf(uint64(of.GasUsed))
-		result := governance.DossierSimulatedCall{Success: of.Status == "0x1", GasUsed: &gas}
+		result := governance.DossierSimulatedCall{Success: of.Status == "0x1", GasUsed: new(governance.CountOf(uint64(of.GasUsed)))}
 		if !result.Success {
 			refused := of.Error
 			if refused == nil {

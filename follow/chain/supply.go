@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -36,11 +37,9 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	methods := make([]method, len(asked))
-	for i, p := range asked {
-		methods[i] = method{token.address, "getPastTotalSupply(uint256)", []*big.Int{p.start}, "uint256"}
-	}
-	said, err := c.client.ask(ctx, methods...)
+	said, err := c.client.ask(ctx, warehouse.Values(asked, func(p proposal) method {
+		return method{token.address, "getPastTotalSupply(uint256)", []*big.Int{p.start}, "uint256"}
+	})...)
 	if err != nil {
 		return err
 	}

@@ -100,12 +100,11 @@ func (c tokens) addDelegating(address string, of *delegating) {
 
 // delegatingAt returns the token or registry at an address; nil for none.
 func (c tokens) delegatingAt(address string) *governor {
-	for _, g := range c.governors {
-		if g.delegating != nil && g.address == address {
-			return g
-		}
+	at := slices.IndexFunc(c.governors, func(g *governor) bool { return g.delegating != nil && g.address == address })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return c.governors[at]
 }
 
 // backfillCursor returns the cursor of the past of a contract. Tokens and registries are no sources.

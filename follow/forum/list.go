@@ -11,6 +11,7 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/follow"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
@@ -123,10 +124,7 @@ func (l *pollers) held(ctx context.Context, topics []listed) (map[string]*record
 	if len(topics) == 0 {
 		return byID, nil
 	}
-	ids := make([]string, len(topics))
-	for i, t := range topics {
-		ids[i] = t.id
-	}
+	ids := warehouse.Values(topics, func(t listed) string { return t.id })
 	records, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, ids, false)
 	for i := range records {
 		byID[records[i].ExternalID] = &records[i]

@@ -11,6 +11,7 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -131,11 +132,12 @@ type directoryEntry struct {
 func (f *Forum) directory(ctx context.Context, path string) ([]directoryEntry, error) {
 	public := *f
 	public.Key = ""
+	type item struct {
+		User directoryEntry `json:"user"`
+	}
 	var said struct {
-		Items []struct {
-			User directoryEntry `json:"user"`
-		} `json:"directory_items"`
-		Meta *struct{} `json:"meta"`
+		Items []item    `json:"directory_items"`
+		Meta  *struct{} `json:"meta"`
 	}
 	answer, err := public.get(ctx, path, &said)
 	switch {
@@ -144,11 +146,7 @@ func (f *Forum) directory(ctx context.Context, path string) ([]directoryEntry, e
 	case said.Meta == nil, len(said.Items) > directoryUsers:
 		return nil, fmt.Errorf("answer of %s to %s (HTTP %d) is no page of its users", f.Name, path, answer.Status)
 	}
-	entries := make([]directoryEntry, len(said.Items))
-	for i, item := range said.Items {
-		entries[i] = item.User
-	}
-	return entries, nil
+	return warehouse.Values(said.Items, func(i item) directoryEntry { return i.User }), nil
 }
 
 // fieldTexts returns the texts of a field that are not empty: new versions state a list, old ones one text.

@@ -155,8 +155,7 @@ type page struct {
 // list asks for a page of a list, which has the name of a query's only root field. Where
 // one row takes its page along, it asks for the rows before and after it.
 func (h *Hub) list(ctx context.Context, query, root string, variables map[string]any, skip, first int) (page, error) {
-	splits := maxSplits
-	rows, holes, err := h.rows(ctx, query, root, variables, skip, first, &splits)
+	rows, holes, err := h.rows(ctx, query, root, variables, skip, first, new(maxSplits))
 	return page{rows: rows, holes: holes, full: len(rows)+holes >= first}, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -304,10 +305,7 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
-	refs := make([]record.RefHash, len(held))
-	for i, h := range held {
-		refs[i] = h.Hash()
-	}
+	refs := warehouse.Values(held, func(h records.HeldProposal) record.RefHash { return h.Hash() })
 	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -73,24 +74,19 @@ func New(o Options) *Hub { return &Hub{Options: o} }
 func (h *Hub) ID() string { return "snapshot:" + h.Host.Name() }
 
 // Sources returns the followed spaces.
-func (h *Hub) Sources() []record.SourceRef {
-	refs := make([]record.SourceRef, len(h.Spaces))
-	for i, space := range h.Spaces {
-		refs[i] = sourceRef(space)
-	}
-	return refs
-}
+func (h *Hub) Sources() []record.SourceRef { return warehouse.Values(h.Spaces, sourceRef) }
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
 	p := &reader{Hub: h, journal: journal}
+	names := &follow.Names{Journal: journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return []follow.Poller{
 		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
 		{Name: watchPoller, Interval: watchInterval, Run: watcher{p}.watch},
 		{Name: closePoller, Interval: closeInterval, Run: closer{p}.walkClosed},
 		{Name: sweepPoller, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: sweeper{p}.sweep},
 		{Name: backfillPoller, Interval: backfillInterval, Run: backfiller{p}.backfill},
-		namesPoller(p),
+		names.Poller(),
 	}
 }
 

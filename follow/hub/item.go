@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -192,9 +193,5 @@ func (p *reader) noteRow(space, id string, n note) records.FollowedItem {
 }
 
 func hashes(ids []string) []record.RefHash {
-	refs := make([]record.RefHash, len(ids))
-	for i, id := range ids {
-		refs[i] = proposalRef(id).Hash()
-	}
-	return refs
+	return warehouse.Values(ids, func(id string) record.RefHash { return proposalRef(id).Hash() })
 }

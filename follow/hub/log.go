@@ -68,8 +68,7 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	}
 	cursor.UpstreamAt = &asked
 	if full && len(messages) > 0 {
-		read := time.Unix(messages[len(messages)-1].Timestamp, 0).UTC()
-		cursor.UpstreamAt = &read
+		cursor.UpstreamAt = new(time.Unix(messages[len(messages)-1].Timestamp, 0).UTC())
 	}
 	if position.MCI = p.remember(position.MCI, fresh, asked); newest > 0 && newest < position.MCI {
 		position.MCI, p.after = p.goBack(newest), 0

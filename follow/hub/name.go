@@ -7,15 +7,9 @@ import (
 	"maps"
 
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
-
-func namesPoller(p *reader) follow.Poller {
-	asking := &follow.Names{Journal: p.journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
-	return asking.Poller()
-}
 
 // profiles asks for the names in the profiles of users. Where a profile takes the others along, it asks for
 // each half of the users: whoever is asked for by id is on every page.

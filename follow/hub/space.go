@@ -221,11 +221,10 @@ func (p *reader) lookForSpaces(ctx context.Context) error {
 		return err
 	}
 	for _, id := range due {
-		if _, missing := p.missing[id]; !missing || !p.wasKnown(id) {
-			continue
-		}
-		if err := p.withdrawSpace(ctx, id); err != nil {
-			return err
+		if _, missing := p.missing[id]; missing && p.wasKnown(id) {
+			if err := p.withdrawSpace(ctx, id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -76,10 +76,8 @@ func (w *walk) step(ctx context.Context) (more bool, err error) {
 		}
 		w.read = true
 	}
-	if err := w.finish(ctx); err != nil {
-		return true, err
-	}
-	return false, nil
+	err = w.finish(ctx)
+	return err != nil, err
 }
 
 // page reads the next page. Votes of equal time may fill several: they are skipped one

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"pnyx/warehouse"
 )
 
 // Problem is one thing that is wrong with a sources file.
@@ -231,9 +233,5 @@ func fieldsOf(of reflect.Type) (fields []field) {
 }
 
 func names(fields []field) string {
-	all := make([]string, len(fields))
-	for i, f := range fields {
-		all[i] = f.name
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(warehouse.Values(fields, func(f field) string { return f.name }), ", ")
 }

@@ -134,9 +134,7 @@ func (c ChainID) Number() uint64 {
 }
 
 // Chain returns the chain of the Governor.
-func (g GovernorID) Chain() ChainID {
-	return ChainID(g[:strings.LastIndexByte(string(g), ':')])
-}
+func (g GovernorID) Chain() ChainID { return ChainID(g[:strings.LastIndexByte(string(g), ':')]) }
 
 // Address returns the address of the contract.
 func (g GovernorID) Address() string { return string(g[len(g.Chain())+1:]) }

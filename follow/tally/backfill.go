@@ -103,9 +103,8 @@ func (o *organization) startOver(err error) error {
 
 // walked notes that all votes of a proposal were read.
 func (o *organization) walked(ctx context.Context, w *walk) error {
-	now := o.Clock.Now()
 	return o.note(ctx, map[string]func(*note){w.proposal: func(n *note) {
-		n.Walked, n.WalkedAt, n.Closed, n.Recount = &w.stated, &now, w.closed, false
+		n.Walked, n.WalkedAt, n.Closed, n.Recount = &w.stated, new(o.Clock.Now()), w.closed, false
 		if compareIDs(w.first, n.Newest) > 0 {
 			n.Newest, n.Read = w.first, w.stated
 		}

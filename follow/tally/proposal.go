@@ -184,8 +184,7 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 		}
 		found := o.take(got.nodes...)
 		if at := found.newest; at != nil && (cursor.UpstreamAt == nil || at.Time().After(*cursor.UpstreamAt)) {
-			created := at.Time()
-			cursor.UpstreamAt = &created
+			cursor.UpstreamAt = new(at.Time())
 		}
 		if err := o.keep(ctx, found); err != nil {
 			return false, err

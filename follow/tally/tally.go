@@ -20,6 +20,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
@@ -66,11 +67,7 @@ func (t *Tally) ID() string { return "tally:" + t.Host.Name() }
 
 // Sources implements follow.Upstream.
 func (t *Tally) Sources() []record.SourceRef {
-	refs := make([]record.SourceRef, len(t.Slugs))
-	for i, slug := range t.Slugs {
-		refs[i] = record.SourceRef{Provider: governance.Tally, ID: slug}
-	}
-	return refs
+	return warehouse.Values(t.Slugs, func(slug string) record.SourceRef { return record.SourceRef{Provider: governance.Tally, ID: slug} })
 }
 
 // Pollers implements follow.Upstream.

@@ -25,14 +25,7 @@ func Languages() []Language { return []Language{TypeScript, Python, Go} }
 
 // File returns the name of the client's file.
 func (l Language) File() string {
-	switch l {
-	case TypeScript:
-		return "pnyx.ts"
-	case Python:
-		return "pnyx.py"
-	case Go:
-	}
-	return "pnyx.go"
+	return map[Language]string{TypeScript: "pnyx.ts", Python: "pnyx.py", Go: "pnyx.go"}[l]
 }
 
 // Path returns where a node serves the client.
@@ -45,8 +38,9 @@ func (l Language) extension() string { return path.Ext(l.File()) }
 //go:embed templates
 var templates embed.FS
 
-func render(name string, data any) ([]byte, error) {
-	parsed, err := template.New(name).Funcs(functions()).ParseFS(templates, "templates/"+name)
+// Render fills in a template of a folder templates, which calls the functions.
+func Render(files embed.FS, functions template.FuncMap, name string, data any) ([]byte, error) {
+	parsed, err := template.New(name).Funcs(functions).ParseFS(files, "templates/"+name)
 	if err != nil {
 		return nil, fmt.Errorf("parse template %s: %w", name, err)
 	}

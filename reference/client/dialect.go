@@ -22,14 +22,7 @@ type dialect struct {
 }
 
 func dialectOf(language Language) dialect {
-	switch language {
-	case TypeScript:
-		return typeScript()
-	case Python:
-		return python()
-	case Go:
-	}
-	return golang()
+	return map[Language]func() dialect{TypeScript: typeScript, Python: python, Go: golang}[language]()
 }
 
 // typeOf returns the type of a value that a schema describes. components are those that it

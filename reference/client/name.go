@@ -11,23 +11,12 @@ import (
 // methodWords returns the words of the name of a route's method. They follow from the id
 // of the route; the names that would read badly are listed here.
 func methodWords(route routes.Route) []string {
-	switch route.ID {
-	case "daos.timeline":
-		return []string{"timeline"}
-	case "proposals.resolve":
-		return []string{"resolve", "proposal"}
-	case "proposals.vote-summary":
-		return []string{"vote", "summary"}
-	case "proposals.votes":
-		return []string{"ballots"}
-	case "proposals.export":
-		return []string{"ballot", "export"}
-	case "proposals.export-part":
-		return []string{"ballot", "export", "part"}
-	case "proposals.evidence":
-		return []string{"evidence"}
-	case "voters.profile":
-		return []string{"voter"}
+	if name, listed := map[string]string{
+		"daos.timeline": "timeline", "proposals.resolve": "resolve proposal", "proposals.vote-summary": "vote summary",
+		"proposals.votes": "ballots", "proposals.export": "ballot export", "proposals.export-part": "ballot export part",
+		"proposals.evidence": "evidence", "voters.profile": "voter",
+	}[route.ID]; listed {
+		return strings.Fields(name)
 	}
 	group, rest, _ := strings.Cut(route.ID, ".")
 	noun, verb := strings.Split(group, "-"), strings.Split(rest, "-")
@@ -45,12 +34,6 @@ func methodWords(route routes.Route) []string {
 }
 
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
-
-// rowName returns the name of one row of a list, as code that walks it has it.
-func rowName(route routes.Route) string {
-	words := methodWords(route)
-	return singular(words[len(words)-1])
-}
 
 // wordsOf splits a name such as daoId into its words, in lower case.
 func wordsOf(name string) []string {

@@ -20,9 +20,7 @@ func python() dialect {
 }
 
 // pyText is the beginning of a text after a declaration, without its end.
-func pyText(indent, text string) string {
-	return wrap(indent+`"""`, indent, text)
-}
+func pyText(indent, text string) string { return wrap(indent+`"""`, indent, text) }
 
 func pyDoc(indent, text string) string {
 	if line := indent + `"""` + text + `"""`; fits(line) {

@@ -39,7 +39,8 @@ func Snippet(language Language, base string, route routes.Route, values map[stri
 		data.Base = quoted(exampleBase)
 	}
 	if route.Paged() {
-		data.Row = rowName(route)
+		words := methodWords(route)
+		data.Row = singular(words[len(words)-1])
 	}
 	switch language {
 	case TypeScript:
@@ -49,7 +50,7 @@ func Snippet(language Language, base string, route routes.Route, values map[stri
 	case Go:
 		data.Call = goCall(route, path, params)
 	}
-	text, err := render("snippet"+language.extension()+".tmpl", data)
+	text, err := Render(templates, functions(), "snippet"+language.extension()+".tmpl", data)
 	if err != nil || language != Go {
 		return string(text), err
 	}

@@ -12,7 +12,7 @@ import (
 // Source returns the client of the API in a language: the file that a user copies. document
 // describes the API as the node does that serves the file.
 func Source(language Language, document *openapi.Document) ([]byte, error) {
-	text, err := render("pnyx"+language.extension()+".tmpl", newModel(language, document))
+	text, err := Render(templates, functions(), "pnyx"+language.extension()+".tmpl", newModel(language, document))
 	if err != nil || language != Go {
 		return text, err
 	}

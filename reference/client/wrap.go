@@ -12,9 +12,7 @@ const maxWidth = 100
 func comment(prefix string, texts ...string) string { return wrap(prefix, prefix, texts...) }
 
 // hanging is comment with further lines indented.
-func hanging(prefix string, texts ...string) string {
-	return wrap(prefix, prefix+"    ", texts...)
-}
+func hanging(prefix string, texts ...string) string { return wrap(prefix, prefix+"    ", texts...) }
 
 // wrap wraps texts, joined, into lines: the first begins with first, others with next.
 func wrap(first, next string, texts ...string) string {

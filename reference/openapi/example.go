@@ -20,14 +20,12 @@ func (s *Schemas) Example(t reflect.Type) any {
 		return []any{s.Example(t.Elem())}
 	case reflect.Struct:
 		return s.exampleObject(t)
-	case reflect.Map:
+	case reflect.Map, reflect.Interface:
 		return map[string]any{}
 	case reflect.Bool:
 		return true
 	case reflect.String, reflect.Int64:
 		return s.exampleText(t)
-	case reflect.Interface:
-		return map[string]any{}
 	default:
 		return 1
 	}

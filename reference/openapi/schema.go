@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -160,9 +161,7 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 	if scalar := s.Scalars[t]; scalar != nil {
 		schema = *scalar
 	}
-	if schema.Description == "" {
-		schema.Description = s.Descriptions.Types[s.componentName(t)]
-	}
+	schema.Description = cmp.Or(schema.Description, s.Descriptions.Types[s.componentName(t)])
 	return &schema
 }
 
@@ -171,9 +170,8 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	for _, field := range members(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		schema, described := s.Of(s.content(t, name, field.Type)), s.field(t, name)
-		if described.Raw != nil && anyJSON(field.Type) {
-			raw := *described.Raw
-			schema = &raw
+		if described.Raw != nil && (field.Type == reflect.TypeFor[json.RawMessage]() || field.Type.Kind() == reflect.Interface) {
+			schema = new(*described.Raw)
 		}
 		schema.Description = described.Description
 		object.Properties.Add(name, schema)
@@ -194,10 +192,6 @@ func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect
 // members returns the fields that are members of an object: the fields of an embedded struct in its place.
 func members(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
-}
-
-func anyJSON(t reflect.Type) bool {
-	return t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface
 }
 
 func (s *Schemas) field(t reflect.Type, name string) Field {
