@@ -11,9 +11,7 @@ import (
 const Max = 10 * time.Second
 
 // Next returns the pause that follows pause after another error: twice as long, up to Max.
-func Next(pause time.Duration) time.Duration {
-	return min(2*pause, Max)
-}
+func Next(pause time.Duration) time.Duration { return min(2*pause, Max) }
 
 // Jitter returns a random duration between half of pause and pause, so that several
 // workers do not retry at the same moment.

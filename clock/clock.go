@@ -29,15 +29,11 @@ func Driven(now func() time.Time, wait func(ctx context.Context, pause time.Dura
 }
 
 // Faster returns a clock that runs factor times as fast as the system's from now on.
-func Faster(factor float64) *Clock {
-	return &Clock{started: time.Now(), factor: factor}
-}
+func Faster(factor float64) *Clock { return &Clock{started: time.Now(), factor: factor} }
 
 // Stepping returns a clock that stands at a time. Wait returns at once and moves the clock
 // on by what would have passed, as Step does.
-func Stepping(start time.Time) *Clock {
-	return &Clock{started: start}
-}
+func Stepping(start time.Time) *Clock { return &Clock{started: start} }
 
 // Now returns the time in UTC.
 func (c *Clock) Now() time.Time {

@@ -53,9 +53,7 @@ const (
 )
 
 // IsForum reports whether the provider publishes topics instead of proposals.
-func (p Provider) IsForum() bool {
-	return p == Discourse
-}
+func (p Provider) IsForum() bool { return p == Discourse }
 
 // IsOnchain reports whether a proposal that passes is executed by a transaction.
 func (p Provider) IsOnchain() bool {
@@ -64,9 +62,7 @@ func (p Provider) IsOnchain() bool {
 
 // AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
 // published is unknown rather than absent.
-func (p Provider) AlwaysHasQuorum() bool {
-	return p.IsOnchain()
-}
+func (p Provider) AlwaysHasQuorum() bool { return p.IsOnchain() }
 
 // EstimatesTimes reports whether a start or end of voting that is still to come is an
 // estimate: contracts state some as numbers of blocks.

@@ -135,9 +135,7 @@ func (a *Analyst) Close() error {
 // of ClickHouse's formats; a FORMAT clause in the query takes precedence. settings are
 // the format's settings, and are left out where the user may not set them. An error is the one
 // of the server: it may follow after a part of the result.
-func (a *Analyst) Ask(
-	ctx context.Context, sql, format string, settings map[string]string, out io.Writer,
-) error {
+func (a *Analyst) Ask(ctx context.Context, sql, format string, settings map[string]string, out io.Writer) error {
 	parameters := url.Values{"default_format": {format}}
 	maps.Copy(parameters, a.always)
 	for name, value := range settings {

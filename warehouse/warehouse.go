@@ -149,9 +149,7 @@ func (w *Warehouse) reconnect(ctx context.Context) (err error) {
 }
 
 // Close closes the connections.
-func (w *Warehouse) Close() error {
-	return w.Conn.Close()
-}
+func (w *Warehouse) Close() error { return w.Conn.Close() }
 
 // Ping returns ErrUnreachable when the server does not answer.
 func (w *Warehouse) Ping(ctx context.Context) error {

@@ -55,18 +55,10 @@ func PaidFileKey(caller, file string) cache.Key {
 	return cache.Key(namespace + "{limit:" + caller + "}:file:" + base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
-func paymentKey(id string) cache.Key {
-	return cache.Key(paymentTag + "claim:" + id)
-}
+func paymentKey(id string) cache.Key { return cache.Key(paymentTag + "claim:" + id) }
 
-func paymentLeaseKey(id string) cache.Key {
-	return cache.Key(paymentTag + "lease:" + id)
-}
+func paymentLeaseKey(id string) cache.Key { return cache.Key(paymentTag + "lease:" + id) }
 
-func refusedRevisionKey(id string) cache.Key {
-	return cache.Key(paymentTag + "refused:" + id)
-}
+func refusedRevisionKey(id string) cache.Key { return cache.Key(paymentTag + "refused:" + id) }
 
-func paidResponseKey(id string) cache.Key {
-	return cache.Key(paymentTag + "answer:" + id)
-}
+func paidResponseKey(id string) cache.Key { return cache.Key(paymentTag + "answer:" + id) }

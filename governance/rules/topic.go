@@ -200,6 +200,4 @@ func countOf(words []string, terms string) (found int) {
 	return found
 }
 
-func listed(terms string) string {
-	return strings.Join(strings.Fields(terms), ", ")
-}
+func listed(terms string) string { return strings.Join(strings.Fields(terms), ", ") }

@@ -39,9 +39,7 @@ type process struct {
 // startProcess starts the engine on the ports of instance. The child inherits the lock
 // of the data folder: even if this process is killed, no other process can lock the
 // folder before the engine has ended.
-func startProcess(
-	ctx context.Context, options Options, instance Instance, lock *os.File,
-) (*process, error) {
+func startProcess(ctx context.Context, options Options, instance Instance, lock *os.File) (*process, error) {
 	p := &process{output: &output{logger: options.Logger}, exited: make(chan struct{})}
 	// The process outlives ctx, which bounds the start only.
 	//nolint:gosec // our own program

@@ -89,6 +89,4 @@ type Evidence struct {
 func (*Evidence) Kind() Kind { return KindEvidence }
 
 // Key returns provider and external id of the proposal.
-func (e *Evidence) Key() Key {
-	return Key{string(e.Proposal.Provider), e.Proposal.ExternalID}
-}
+func (e *Evidence) Key() Key { return Key{string(e.Proposal.Provider), e.Proposal.ExternalID} }

@@ -29,9 +29,7 @@ type batch struct {
 }
 
 // newBatch returns a batch with the stored rows of some items, and without derived ones.
-func (b *Builder) newBatch(
-	ctx context.Context, items []feed.FeedItem,
-) (rows batch, err error) {
+func (b *Builder) newBatch(ctx context.Context, items []feed.FeedItem) (rows batch, err error) {
 	if rows.storedEvents, err = feed.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
 		return rows, err
 	}

@@ -92,14 +92,10 @@ type progress struct {
 	journal  journal
 }
 
-func newProgress() progress {
-	return progress{rulesVersion: rules.FeedRulesVersion()}
-}
+func newProgress() progress { return progress{rulesVersion: rules.FeedRulesVersion()} }
 
 // New returns a Builder that does nothing until Run.
-func New(o Options) *Builder {
-	return &Builder{Options: o, published: make(chan struct{}, 1)}
-}
+func New(o Options) *Builder { return &Builder{Options: o, published: make(chan struct{}, 1)} }
 
 // Wake tells the Builder that something was published. It does not block.
 func (b *Builder) Wake() {

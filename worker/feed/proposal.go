@@ -15,9 +15,7 @@ import (
 )
 
 // processProposals processes proposals, and the later ones whose usual turnout they are part of.
-func (b *Builder) processProposals(
-	ctx context.Context, pending []feed.ProposalSize,
-) error {
+func (b *Builder) processProposals(ctx context.Context, pending []feed.ProposalSize) error {
 	var later []feed.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
 		more, err := feed.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
@@ -118,9 +116,7 @@ type proposal struct {
 	recorded map[feed.RecordedType]bool
 }
 
-func (b *Builder) readProposals(
-	ctx context.Context, refs []record.RefHash,
-) ([]proposal, error) {
+func (b *Builder) readProposals(ctx context.Context, refs []record.RefHash) ([]proposal, error) {
 	records, err := records.Proposals(ctx, b.Warehouse, refs)
 	if err != nil {
 		return nil, err

@@ -34,9 +34,7 @@ func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) er
 
 // processTopicBatch derives and writes the events and signals of some topics. A hidden
 // topic has none, so that its former ones are removed.
-func (b *Builder) processTopicBatch(
-	ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic,
-) error {
+func (b *Builder) processTopicBatch(ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
@@ -69,9 +67,7 @@ func (b *Builder) processTopicBatch(
 	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
-func topicEvent(
-	t feed.FeedTopic, key string, discovered map[string]governance.Timestamp,
-) feed.FeedEvent {
+func topicEvent(t feed.FeedTopic, key string, discovered map[string]governance.Timestamp) feed.FeedEvent {
 	e := event{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
 	if e.at == nil {
 		e.confidence = governance.DiscoveredTime

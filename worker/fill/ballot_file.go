@@ -10,9 +10,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-func writeBallots(
-	w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
-) error {
+func writeBallots(w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices) error {
 	to := newRowWriter[governance.ExportedBallot](w, format)
 	if format == governance.ExportCSV {
 		to = csvRows[governance.ExportedBallot](w, ballotFields()...)

@@ -84,9 +84,7 @@ func (t *turns) addAwaited(kinds []query.Kind, n int) {
 }
 
 // open returns the kinds of which another set may be taken, the next first. The caller holds mu.
-func (t *turns) open() []query.Kind {
-	return slices.DeleteFunc(slices.Clone(t.order), t.exhausted)
-}
+func (t *turns) open() []query.Kind { return slices.DeleteFunc(slices.Clone(t.order), t.exhausted) }
 
 func (t *turns) exhausted(kind query.Kind) bool { return len(t.taken[kind]) >= t.kinds[kind].sets }
 

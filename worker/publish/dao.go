@@ -57,9 +57,7 @@ func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) erro
 // totals sums up the DAOs to publish, and updates voteCoverage with them. All others are
 // unchanged, as every state that changed is one of a DAO to publish; the first
 // publication of a term sums all of them up.
-func (d *daoPublication) totals(
-	ctx context.Context, ids []string,
-) (totals map[string]counts.DAOTotals, err error) {
+func (d *daoPublication) totals(ctx context.Context, ids []string) (totals map[string]counts.DAOTotals, err error) {
 	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
 		totals, err = counts.DAOTotalsOf(ctx, d.Warehouse, ids)
 	} else {
@@ -74,9 +72,7 @@ func (d *daoPublication) totals(
 }
 
 // participationOf counts the ballots of DAOs that are not counted yet.
-func (d *daoPublication) participationOf(
-	ctx context.Context, ids []string,
-) (map[string]counts.Participation, error) {
+func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map[string]counts.Participation, error) {
 	known := map[string]counts.Participation{}
 	var uncounted []string
 	for _, id := range ids {

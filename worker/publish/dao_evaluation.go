@@ -36,9 +36,7 @@ type daoEvaluation struct {
 
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
 // sources. The caller adds participation.
-func evaluateDAO(
-	dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals,
-) daoEvaluation {
+func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
 	var voted, flagged int
 	for _, ref := range dao.Sources {

@@ -50,9 +50,7 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 	})
 }
 
-func (p *proposalPublication) readChunk(
-	ctx context.Context, refs []record.RefHash,
-) (*chunk, error) {
+func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHash) (*chunk, error) {
 	c := &chunk{refs: refs}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -78,9 +76,7 @@ func (p *proposalPublication) readChunk(
 
 // evaluate reads proposals with their ballots, and evaluates them. Groups of ballots that name
 // at most maxPreferences choices are in memory.
-func (p *proposalPublication) evaluate(
-	ctx context.Context, refs []record.RefHash,
-) ([]evaluation, error) {
+func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
 	var proposals []records.Proposal
 	var totals map[record.RefHash]counts.VoteTotals
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -160,9 +156,7 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 }
 
 // writeProposal writes one proposal of a chunk, unless its previous numbers stay.
-func (p *proposalPublication) writeProposal(
-	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
-) error {
+func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
 	previous, wasPublished := c.published[e.proposal.Ref]
 	former := previous.Identity
 	p.voters.move(e, former.DAOID)
@@ -227,9 +221,7 @@ func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluat
 
 // keepPrevious reports numbers that do not match, withholds them, and flags the ones
 // that were published before, which stay.
-func (p *proposalPublication) keepPrevious(
-	ctx context.Context, e *evaluation, wasPublished bool,
-) error {
+func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
 	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.at,
 		[]record.RefHash{e.proposal.Ref}, nil)
 	e.withhold()
@@ -270,9 +262,7 @@ func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, f
 }
 
 // writeStates writes what the sums of DAOs and the links of topics are made from.
-func (p *proposalPublication) writeStates(
-	ctx context.Context, refs []record.RefHash, counted []*evaluation,
-) error {
+func (p *proposalPublication) writeStates(ctx context.Context, refs []record.RefHash, counted []*evaluation) error {
 	if len(counted) == 0 {
 		return nil
 	}

@@ -146,9 +146,7 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 // total returns the sum of a subject. count counts the stale ranges. It returns false where
 // the subject has to be counted whole: it is not among the subjects, or was not counted yet,
 // or most of it is stale.
-func (r *rangeSums[K, S]) total(
-	key K, count func([]counts.VoterRange) ([]S, error),
-) (sum S, ok bool, err error) {
+func (r *rangeSums[K, S]) total(key K, count func([]counts.VoterRange) ([]S, error)) (sum S, ok bool, err error) {
 	sums, stale := r.staleOf(key)
 	if sums == nil {
 		return sum, false, nil
@@ -249,9 +247,7 @@ func (r *rangeSums[K, S]) done(
 
 // compare returns the ranges that both partitions have, with different sums, and that are
 // stale in neither.
-func (r *rangeSums[K, S]) compare(
-	previous, next *partition[S], pending map[string]bool,
-) (wrong []counts.VoterRange) {
+func (r *rangeSums[K, S]) compare(previous, next *partition[S], pending map[string]bool) (wrong []counts.VoterRange) {
 	places := make(map[counts.VoterRange]int, len(previous.ranges))
 	for place, voters := range previous.ranges {
 		places[voters] = place

@@ -177,9 +177,7 @@ func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 // isForged reports whether a published revision is beyond all that publishers have given. It
 // may be ahead of the warehouse's clock, which was set back then: the warehouse holds the
 // revisions that were given before, and the next one is later.
-func (t *leaderTerm) isForged(
-	ctx context.Context, now time.Time, published uint64,
-) (bool, error) {
+func (t *leaderTerm) isForged(ctx context.Context, now time.Time, published uint64) (bool, error) {
 	if !cache.IsTooFarAhead(published, now) {
 		return false, nil
 	}
@@ -222,9 +220,7 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, pu
 }
 
 // republishCorrupt runs a full publication because a node found a view that it cannot decode.
-func (t *leaderTerm) republishCorrupt(
-	ctx context.Context, now time.Time, runIDs string,
-) error {
+func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
 		"publishing everything again: a view does not decode")
 	if err := t.publishAll(ctx, now, runIDs); err != nil {
@@ -470,9 +466,7 @@ func readFrom(committedThrough int64, now time.Time) time.Time {
 }
 
 // unprocessed returns the committed batches that are not published yet.
-func (t *leaderTerm) unprocessed(
-	ctx context.Context, now time.Time,
-) ([]records.CommittedBatch, error) {
+func (t *leaderTerm) unprocessed(ctx context.Context, now time.Time) ([]records.CommittedBatch, error) {
 	since := readFrom(t.published.CommittedThrough, now)
 	batches, err := records.CommittedBatches(ctx, t.publisher.Warehouse, since)
 	if err != nil {

@@ -60,9 +60,7 @@ func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 }
 
 // replies counts the posts after the first.
-func (e *topicEvaluation) replies() uint64 {
-	return max(e.topic.Posts, 1) - 1
-}
+func (e *topicEvaluation) replies() uint64 { return max(e.topic.Posts, 1) - 1 }
 
 func (e *topicEvaluation) row() governance.ForumTopic {
 	return governance.ForumTopic{
