@@ -191,9 +191,7 @@ func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, l
 }
 
 // popFills takes requests. An error loses nothing: what is still queued is taken later.
-func popFills(
-	ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int,
-) []Fill {
+func popFills(ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int) []Fill {
 	requests, _ := pop(ctx, queue, limit).Result()
 	return decodeFills(requests)
 }

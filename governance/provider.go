@@ -98,9 +98,7 @@ func (p Provider) QuorumChoices() []string {
 
 // QuorumPower returns the voting power that counts towards a quorum: the power of the choices with
 // these keys, or total where there are none. powerOf returns the power that supports a choice.
-func QuorumPower(
-	choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
-) decimal.Decimal {
+func QuorumPower(choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal) decimal.Decimal {
 	if len(choices) == 0 {
 		return total
 	}

@@ -13,9 +13,6 @@ const (
 	BallotsByTime BallotOrder = "time"
 )
 
-// KindBallots is the kind of Ballots.
-const KindBallots Kind = "ballots"
-
 // Ballots selects ballots of one proposal.
 type Ballots struct {
 	// Proposal is the proposal whose ballots are listed.
@@ -25,10 +22,8 @@ type Ballots struct {
 	Paging[BallotPosition] `default:"100" max:"500"`
 }
 
-// Kind implements Page.
-func (Ballots) Kind() Kind { return KindBallots }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Ballots) Kind() Kind     { return KindBallots }
 func (q Ballots) Scope() Scope { return Scope{KindBallots, string(q.Proposal)} }
 
 // BallotPosition is a place in an order of ballots.

@@ -2,12 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// The kinds of BallotExport and BallotPart.
-const (
-	KindBallotExport Kind = "ballot-export"
-	KindBallotPart   Kind = "ballot-part"
-)
-
 // ExportRows is the number of ballots in a part of an export; the last part has fewer.
 const ExportRows = 20_000
 
@@ -18,10 +12,8 @@ type BallotExport struct {
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 
-// Kind implements Page.
-func (BallotExport) Kind() Kind { return KindBallotExport }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (BallotExport) Kind() Kind   { return KindBallotExport }
 func (BallotExport) Scope() Scope { return Scope{} }
 
 // BallotPart selects one part of an export. It never becomes stale: the revision names its ballots.
@@ -33,8 +25,6 @@ type BallotPart struct {
 	Format   governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"csv"`
 }
 
-// Kind implements Page.
-func (BallotPart) Kind() Kind { return KindBallotPart }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (BallotPart) Kind() Kind   { return KindBallotPart }
 func (BallotPart) Scope() Scope { return Scope{} }

@@ -2,12 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// The kinds of DAOExport and DAOPart.
-const (
-	KindDAOExport Kind = "dao-export"
-	KindDAOPart   Kind = "dao-part"
-)
-
 // DAOPartRows is the maximum number of rows of a part of an export of a DAO.
 const DAOPartRows = 50_000
 
@@ -18,10 +12,8 @@ type DAOExport struct {
 	Since int `param:"since" min:"1" max:"9007199254740991" doc:"Only what changed since the revision of an earlier manifest, at most seven days ago." example:"1790000000000000"`
 }
 
-// Kind implements Page.
-func (DAOExport) Kind() Kind { return KindDAOExport }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (DAOExport) Kind() Kind   { return KindDAOExport }
 func (DAOExport) Scope() Scope { return Scope{} }
 
 // DAOPart selects one part of an export of a DAO. It never becomes stale: the digest names its rows.
@@ -32,8 +24,6 @@ type DAOPart struct {
 	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"parquet"`
 }
 
-// Kind implements Page.
-func (DAOPart) Kind() Kind { return KindDAOPart }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (DAOPart) Kind() Kind   { return KindDAOPart }
 func (DAOPart) Scope() Scope { return Scope{} }

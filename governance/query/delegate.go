@@ -14,9 +14,6 @@ const (
 	DelegatesByActivity DelegateOrder = "activity"
 )
 
-// KindDelegates is the kind of Delegates.
-const KindDelegates Kind = "delegates"
-
 // Delegates selects delegates of one DAO.
 type Delegates struct {
 	// DAOID is the DAO whose delegates are listed.
@@ -26,10 +23,8 @@ type Delegates struct {
 	Paging[DelegatePosition] `default:"25" max:"100"`
 }
 
-// Kind implements Page.
-func (Delegates) Kind() Kind { return KindDelegates }
-
-// Scope implements Page: tokens state power in most blocks, and only time makes a page stale.
+// Kind and Scope implement Page: tokens state power in most blocks, and only time makes a page stale.
+func (Delegates) Kind() Kind   { return KindDelegates }
 func (Delegates) Scope() Scope { return Scope{} }
 
 // DelegatePosition is a place in an order of delegates.
@@ -63,9 +58,6 @@ const (
 	DelegationsReceived DelegationDirection = "received"
 )
 
-// KindVoterDelegations is the kind of VoterDelegations.
-const KindVoterDelegations Kind = "voter-delegations"
-
 // VoterDelegations selects delegations of one voter that apply now: the newest first, those without
 // a time last, delegations of one time by token or registry, delegator and delegate.
 type VoterDelegations struct {
@@ -79,10 +71,8 @@ type VoterDelegations struct {
 	Paging[VoterDelegationPosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
-func (VoterDelegations) Kind() Kind { return KindVoterDelegations }
-
-// Scope implements Page; see Profile.
+// Kind and Scope implement Page; see Profile.
+func (VoterDelegations) Kind() Kind   { return KindVoterDelegations }
 func (VoterDelegations) Scope() Scope { return Scope{} }
 
 // VoterDelegationPosition is a place in the list of a voter's delegations.
@@ -100,9 +90,6 @@ func (VoterDelegations) PositionOf(d governance.VoterDelegation) VoterDelegation
 	return VoterDelegationPosition{Since: d.Since, Where: d.DelegationScope.String(), Delegator: d.Delegator, Delegate: d.Delegate}
 }
 
-// KindOpenVotes is the kind of OpenVotes.
-const KindOpenVotes Kind = "open-votes"
-
 // OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
 // votes of one deadline by proposal key.
 type OpenVotes struct {
@@ -113,10 +100,8 @@ type OpenVotes struct {
 	Paging[OpenVotePosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
-func (OpenVotes) Kind() Kind { return KindOpenVotes }
-
-// Scope implements Page; see Profile.
+// Kind and Scope implement Page; see Profile.
+func (OpenVotes) Kind() Kind   { return KindOpenVotes }
 func (OpenVotes) Scope() Scope { return Scope{} }
 
 // OpenVotePosition is a place in the list of open votes.

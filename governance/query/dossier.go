@@ -2,17 +2,12 @@ package query
 
 import "pnyx/governance"
 
-// KindDossier is the kind of Dossier.
-const KindDossier Kind = "dossier"
-
 // Dossier selects what is computed about one proposal for its evidence.
 type Dossier struct {
 	Proposal governance.ProposalKey `param:"proposalKey"`
 }
 
-// Kind implements Page.
-func (Dossier) Kind() Kind { return KindDossier }
-
-// Scope implements Page: a dossier rests on records of the whole DAO and of its proposer, of
+// Kind and Scope implement Page: a dossier rests on records of the whole DAO and of its proposer, of
 // which no version is kept.
+func (Dossier) Kind() Kind   { return KindDossier }
 func (Dossier) Scope() Scope { return Scope{} }

@@ -13,9 +13,6 @@ const (
 	EventTimeDiscovered EventTime = "discoveredTime"
 )
 
-// KindEvents is the kind of Events.
-const KindEvents Kind = "events"
-
 // Events selects events in a window of time: the newest first, events of one time by id,
 // descending.
 type Events struct {
@@ -35,10 +32,8 @@ type Events struct {
 	Paging[EventPosition] `default:"100" max:"200"`
 }
 
-// Kind implements Page.
-func (Events) Kind() Kind { return KindEvents }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Events) Kind() Kind     { return KindEvents }
 func (q Events) Scope() Scope { return Scope{KindEvents, q.DAOID} }
 
 // EventPosition is a place in the list of events.

@@ -37,9 +37,6 @@ const (
 // one of which only one end is given.
 const MaxProposalWindow = 365 * 24 * time.Hour
 
-// KindProposals is the kind of Proposals.
-const KindProposals Kind = "proposals"
-
 // Proposals selects proposals of all DAOs.
 type Proposals struct {
 	// DAOID selects proposals of one DAO; empty selects all.
@@ -67,10 +64,8 @@ type Proposals struct {
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
 
-// Kind implements Page.
-func (Proposals) Kind() Kind { return KindProposals }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Proposals) Kind() Kind     { return KindProposals }
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // MinPartialTitle is the minimum number of characters of a text that titles are searched for:
@@ -109,9 +104,6 @@ type ProposalPosition struct {
 // MaxCandidates is the maximum number of proposals that a Resolve finds.
 const MaxCandidates = 20
 
-// KindResolve is the kind of Resolve.
-const KindResolve Kind = "resolve"
-
 // Resolve selects the proposals that an address, a title or an id may mean. Exactly one
 // of URL, Title and ExternalID is given.
 type Resolve struct {
@@ -128,10 +120,8 @@ type Resolve struct {
 	Limit int `param:"limit" default:"5" min:"1" max:"20" doc:"Candidates at the most."`
 }
 
-// Kind implements Page.
-func (Resolve) Kind() Kind { return KindResolve }
-
-// Scope implements Page: candidates become stale with the list of proposals.
+// Kind and Scope implement Page: candidates become stale with the list of proposals.
+func (Resolve) Kind() Kind     { return KindResolve }
 func (q Resolve) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // Canonical returns the query with its texts as the warehouse compares them, for all candidates.

@@ -16,9 +16,6 @@ const (
 	SignalsByDeadline SignalOrder = "deadlineAsc"
 )
 
-// KindSignals is the kind of Signals.
-const KindSignals Kind = "signals"
-
 // Signals selects signals that were detected in a window of time.
 type Signals struct {
 	// DAOID selects signals of one DAO; empty selects all.
@@ -37,10 +34,8 @@ type Signals struct {
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
-func (Signals) Kind() Kind { return KindSignals }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Signals) Kind() Kind     { return KindSignals }
 func (q Signals) Scope() Scope { return Scope{KindSignals, q.DAOID} }
 
 // SignalPosition is a place in an order of signals.

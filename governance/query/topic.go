@@ -19,9 +19,6 @@ const (
 	TopicsByReplies TopicOrder = "repliesDesc"
 )
 
-// KindTopics is the kind of Topics.
-const KindTopics Kind = "topics"
-
 // Topics selects forum topics of all DAOs.
 type Topics struct {
 	// DAOID selects topics of one DAO; empty selects all.
@@ -41,10 +38,8 @@ type Topics struct {
 	Paging[TopicPosition] `default:"25" max:"100"`
 }
 
-// Kind implements Page.
-func (Topics) Kind() Kind { return KindTopics }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Topics) Kind() Kind     { return KindTopics }
 func (q Topics) Scope() Scope { return Scope{KindTopics, q.DAOID} }
 
 // TopicPosition is a place in an order of forum topics.

@@ -5,9 +5,6 @@ import "pnyx/governance"
 // Voter is the identity of a voter, as governance.VoterIdentity spells it.
 type Voter string
 
-// KindVoters is the kind of Voters.
-const KindVoters Kind = "voters"
-
 // Voters selects voters of one DAO: the highest voting power first, equal ones by
 // identity, ascending.
 type Voters struct {
@@ -17,10 +14,8 @@ type Voters struct {
 	Paging[VoterPosition] `default:"25" max:"100"`
 }
 
-// Kind implements Page.
-func (Voters) Kind() Kind { return KindVoters }
-
-// Scope implements Page.
+// Kind and Scope implement Page.
+func (Voters) Kind() Kind     { return KindVoters }
 func (q Voters) Scope() Scope { return Scope{KindVoters, q.DAOID} }
 
 // VoterPosition is a place in the ranking of a DAO's voters.
@@ -35,23 +30,14 @@ func (Voters) PositionOf(voter governance.DAOVoter) VoterPosition {
 	return VoterPosition{Power: voter.TotalVotingPower, Voter: voter.VoterIdentity}
 }
 
-// KindProfile is the kind of Profile.
-const KindProfile Kind = "profile"
-
 // Profile selects one voter over all DAOs.
 type Profile struct {
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 }
 
-// Kind implements Page.
-func (Profile) Kind() Kind { return KindProfile }
-
-// Scope implements Page: a publication changes too many voters to keep a version of each.
+// Kind and Scope implement Page: a publication changes too many voters to keep a version of each.
+func (Profile) Kind() Kind   { return KindProfile }
 func (Profile) Scope() Scope { return Scope{} }
-
-// KindVoterVotes is the kind of VoterVotes. Pages of the kind "history" have no labels of
-// choices, and are not read.
-const KindVoterVotes Kind = "voter-votes"
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
 // ballots of one time by proposal key, descending.
@@ -68,10 +54,8 @@ type VoterVotes struct {
 	Paging[VoterVotePosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
-func (VoterVotes) Kind() Kind { return KindVoterVotes }
-
-// Scope implements Page; see Profile.
+// Kind and Scope implement Page; see Profile.
+func (VoterVotes) Kind() Kind   { return KindVoterVotes }
 func (VoterVotes) Scope() Scope { return Scope{} }
 
 // VoterVotePosition is a place in the list of a voter's votes.

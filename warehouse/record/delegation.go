@@ -71,10 +71,8 @@ func (d *Delegation) Add(delegate string, part *decimal.Decimal) {
 	}
 }
 
-// Kind returns KindDelegation.
+// Kind and Key implement Record.
 func (*Delegation) Kind() Kind { return KindDelegation }
-
-// Key returns the scope, the holder and the place.
 func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 
 // DelegatePower is the voting power of a delegate from a block on, as the token states it. One of the zero
@@ -88,10 +86,8 @@ type DelegatePower struct {
 	Power decimal.Decimal
 }
 
-// Kind returns KindDelegatePower.
+// Kind and Key implement Record.
 func (*DelegatePower) Kind() Kind { return KindDelegatePower }
-
-// Key returns the token, the delegate and the place.
 func (d *DelegatePower) Key() Key { return Key{d.Scope, d.Delegate, d.place()} }
 
 // TokenSupply is the supply of a token from a block on.
@@ -101,8 +97,6 @@ type TokenSupply struct {
 	Supply decimal.Decimal
 }
 
-// Kind returns KindTokenSupply.
+// Kind and Key implement Record.
 func (*TokenSupply) Kind() Kind { return KindTokenSupply }
-
-// Key returns the token and the place.
 func (s *TokenSupply) Key() Key { return Key{s.Scope, s.place()} }

@@ -17,8 +17,6 @@ type Name struct {
 	Withdrawn bool
 }
 
-// Kind returns KindName.
+// Kind and Key implement Record.
 func (*Name) Kind() Kind { return KindName }
-
-// Key returns the voter, the source and the forum.
 func (n *Name) Key() Key { return Key{n.Voter, string(n.Source), n.Origin} }

@@ -36,10 +36,8 @@ type ObservedAddress struct {
 	Decimals *uint8
 }
 
-// Kind returns KindObservation.
+// Kind and Key implement Record.
 func (*Observation) Kind() Kind { return KindObservation }
-
-// Key returns the hash of the proposal's reference.
 func (o *Observation) Key() Key { return Key{o.Proposal.Hash().text()} }
 
 // PayloadOf returns a hash of what actions execute, in hexadecimal.

@@ -152,8 +152,6 @@ type Milestone struct {
 	TxHash string
 }
 
-// Kind returns KindProposal.
+// Kind and Key implement Record.
 func (*Proposal) Kind() Kind { return KindProposal }
-
-// Key returns the hash of the proposal's reference.
 func (p *Proposal) Key() Key { return Key{p.Hash().text()} }

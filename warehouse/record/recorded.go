@@ -26,10 +26,8 @@ type Event struct {
 	Importance uint8
 }
 
-// Kind returns KindEvent.
+// Kind and Key implement Record.
 func (*Event) Kind() Kind { return KindEvent }
-
-// Key returns the event's id.
 func (e *Event) Key() Key { return Key{e.ID} }
 
 // Signal is a recorded signal: one that upstream states in addition to events derived by rules.
@@ -63,10 +61,8 @@ type Signal struct {
 	Evidence string
 }
 
-// Kind returns KindSignal.
+// Kind and Key implement Record.
 func (*Signal) Kind() Kind { return KindSignal }
-
-// Key returns the signal's id.
 func (s *Signal) Key() Key { return Key{s.ID} }
 
 // Evidence is an analysis of a proposal that upstream made.
@@ -85,8 +81,6 @@ type Evidence struct {
 	Warnings string
 }
 
-// Kind returns KindEvidence.
+// Kind and Key implement Record.
 func (*Evidence) Kind() Kind { return KindEvidence }
-
-// Key returns provider and external id of the proposal.
 func (e *Evidence) Key() Key { return Key{string(e.Proposal.Provider), e.Proposal.ExternalID} }

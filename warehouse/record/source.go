@@ -11,10 +11,8 @@ type DAO struct {
 	Tokens []string `msgpack:",omitempty"`
 }
 
-// Kind returns KindDAO.
+// Kind and Key implement Record.
 func (*DAO) Kind() Kind { return KindDAO }
-
-// Key returns the DAO's id.
 func (d *DAO) Key() Key { return Key{d.ID} }
 
 // Source describes an upstream source.
@@ -34,10 +32,8 @@ type Source struct {
 	Token string `msgpack:",omitempty"`
 }
 
-// Kind returns KindSource.
+// Kind and Key implement Record.
 func (*Source) Kind() Kind { return KindSource }
-
-// Key returns the provider and the source's id.
 func (s *Source) Key() Key { return Key{string(s.Provider), s.ID} }
 
 // Category is a category of a forum.
@@ -54,8 +50,6 @@ type Category struct {
 	Restricted bool `msgpack:",omitempty"`
 }
 
-// Kind returns KindCategory.
+// Kind and Key implement Record.
 func (*Category) Kind() Kind { return KindCategory }
-
-// Key returns the host and the category's id.
 func (c *Category) Key() Key { return Key{c.Host, c.ID} }

@@ -35,9 +35,7 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 
 // processRecordedBatch writes some recorded events and signals as they are, and processes
 // the proposals they are about.
-func (b *Builder) processRecordedBatch(
-	ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal,
-) error {
+func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal) error {
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}

@@ -138,9 +138,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 
 // countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
 // that were lagging.
-func countTogether(
-	ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash,
-) error {
+func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return proposals.publish(ctx, refs) })
 	if len(daos.previouslyLagging) > 0 {

@@ -320,9 +320,7 @@ func sumsOf[K comparable, S any](
 	return found, ranged, nil
 }
 
-func (p *Publisher) voteTotals(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash]counts.VoteTotals, error) {
+func (p *Publisher) voteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]counts.VoteTotals, error) {
 	found, ranged, err := sumsOf(ctx, p.Warehouse, p.totals, refs, counts.RangeTotals, counts.VoteTotalsOf)
 	p.metrics.ranged.Add(float64(len(ranged)))
 	return found, err

@@ -189,9 +189,7 @@ func claimedDAO(catalog records.Catalog, source record.SourceRef) (id string, cl
 // addRelated reads which of the proposals exist at another provider as well, and adds
 // those: each of a pair states the conflicts with the other, and one may supersede the
 // other. It repeats that until nothing is added.
-func (w *workload) addRelated(
-	ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool,
-) (err error) {
+func (w *workload) addRelated(ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool) (err error) {
 	var found []records.Mirror
 	for known := 0; len(proposals) > known; {
 		known = len(proposals)

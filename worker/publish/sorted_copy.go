@@ -177,9 +177,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCo
 // dropSortedCopies drops the copies that were replaced, except those in previous, which were
 // current at the last check, and those that exports read, and returns the current ones. It writes
 // all versions again first: one that was not written at its time must not name a copy that is gone.
-func (p *Publisher) dropSortedCopies(
-	ctx context.Context, previous []pages.SortedCopy,
-) (current []pages.SortedCopy, err error) {
+func (p *Publisher) dropSortedCopies(ctx context.Context, previous []pages.SortedCopy) (current []pages.SortedCopy, err error) {
 	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return previous, err

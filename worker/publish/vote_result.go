@@ -224,9 +224,7 @@ func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
 
 // scoresOf computes the scores of the ballots by choice key. It returns false where only
 // upstream can compute them.
-func scoresOf(
-	p records.Proposal, b ballots, choices []governance.Choice,
-) (scores map[string]governance.Score, ok bool) {
+func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (scores map[string]governance.Score, ok bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true

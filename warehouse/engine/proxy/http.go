@@ -66,9 +66,7 @@ func credentials(r *http.Request, parameters url.Values) (user, password string)
 // forward sends a request to the server, and its answer to the client. When the client is
 // gone, takes nothing for writeTimeout, or the answer takes longer than maxAnswer, the
 // connection to the server is closed, which ends the query there.
-func (p *Proxy) forward(
-	w http.ResponseWriter, r *http.Request, parameters url.Values, body []byte, user, password string,
-) {
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, parameters url.Values, body []byte, user, password string) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxAnswer)
 	defer cancel()
 	address := "http://" + p.HTTPAddr + "/?" + parameters.Encode()
