@@ -86,14 +86,6 @@ func versionKey(scope query.Scope) Key {
 // fillQueueKey names the queue of requests for one kind of page.
 func fillQueueKey(kind query.Kind) Key { return Key(fillTag + "queue:" + string(kind)) }
 
-// fillWakeKey names the queue that ends one wait for a fill.
-func fillWakeKey(id string) Key { return Key(fillTag + "wake:" + id) }
-
-// kindOfQueue is the reverse of fillQueueKey.
-func kindOfQueue(queue string) query.Kind {
-	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))
-}
-
 // pendingKey names the claim of the worker that fills a page.
 func pendingKey(page Key) Key { return fillTag + "pending:" + page }
 
@@ -117,11 +109,8 @@ func listKey(q query.DAOs) Key {
 	if q.WithFlagged() {
 		flagged = "flagged"
 	}
-	return daoListKey(boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage), flagged)
-}
-
-func daoListKey(hasVoteData, hasForumData, coverage, flagged string) Key {
-	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage + ":" + flagged)
+	parts := []string{"list", boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage), flagged}
+	return Key(daoIndexTag + strings.Join(parts, ":"))
 }
 
 func boolText(value *bool) string {

@@ -58,7 +58,11 @@ func startProcess(ctx context.Context, options Options, instance Instance, lock 
 	if err := p.start(lock); err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	go p.watch()
+	go func() {
+		p.err = p.command.Wait()
+		p.terminal.Close()
+		close(p.exited)
+	}()
 	return p, nil
 }
 
@@ -98,13 +102,6 @@ func arguments(options Options, instance Instance) []string {
 		"--enable-progress-table-toggle=0",
 		"--query=" + serverQueries,
 	}
-}
-
-// watch waits until the process ends and closes exited.
-func (p *process) watch() {
-	p.err = p.command.Wait()
-	p.terminal.Close()
-	close(p.exited)
 }
 
 func (p *process) pid() int { return p.command.Process.Pid }

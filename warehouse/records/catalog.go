@@ -215,7 +215,10 @@ func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
 
 // addUnclaimedSources adds a DAO for every source that no DAO claims.
 func (c *Catalog) addUnclaimedSources() {
-	for _, source := range c.sortedSources() {
+	sorted := slices.SortedFunc(maps.Keys(c.Sources), func(a, b record.SourceRef) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
+	})
+	for _, source := range sorted {
 		if _, claimed := c.Owner[source]; claimed {
 			continue
 		}
@@ -223,13 +226,6 @@ func (c *Catalog) addUnclaimedSources() {
 		c.DAOs[id] = CatalogDAO{ID: id, Name: cmp.Or(c.Sources[source].Name, source.ID), Sources: []record.SourceRef{source}}
 		c.Owner[source] = id
 	}
-}
-
-// sortedSources returns the keys of Sources in order of provider and id.
-func (c *Catalog) sortedSources() []record.SourceRef {
-	return slices.SortedFunc(maps.Keys(c.Sources), func(a, b record.SourceRef) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
-	})
 }
 
 // Empty reports whether the warehouse has neither DAOs nor proposals nor topics.

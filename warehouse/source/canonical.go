@@ -30,9 +30,9 @@ func readCanonical(in object) record.Record {
 	case "delegation":
 		return readDelegation(in)
 	case "delegate_power":
-		return readDelegatePower(in)
+		return &record.DelegatePower{Placed: readPlaced(in, false), Delegate: readHolder(in.get("delegate")), Power: readAmount(in.get("votingPower"))}
 	case "token_supply":
-		return readTokenSupply(in)
+		return &record.TokenSupply{Placed: readPlaced(in, false), Supply: readAmount(in.get("supply"))}
 	case "name":
 		return readName(in)
 	default:

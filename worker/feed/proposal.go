@@ -18,7 +18,8 @@ import (
 func (b *Builder) processProposals(ctx context.Context, pending []feed.ProposalSize) error {
 	var later []feed.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
-		more, err := feed.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
+		refs := warehouse.Values(chunk, func(proposal feed.ProposalSize) record.RefHash { return proposal.Ref })
+		more, err := feed.NewFeed(b.Warehouse).LaterVotes(ctx, refs)
 		if err != nil {
 			return err
 		}
@@ -49,10 +50,6 @@ func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) 
 		batches = append(batches, divide(slices.Compact(sorted))...)
 	}
 	return batches
-}
-
-func refsOf(proposals []feed.ProposalSize) []record.RefHash {
-	return warehouse.Values(proposals, func(proposal feed.ProposalSize) record.RefHash { return proposal.Ref })
 }
 
 // processProposalBatch derives and writes the events and signals of some proposals, and

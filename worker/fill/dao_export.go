@@ -251,7 +251,7 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 		if !p.selects(governance.EventRows, row.EventID) {
 			return nil
 		}
-		day := dayOf(row)
+		day := row.EventTimeMs.Time().UTC().Format(time.DateOnly)
 		if day != unit.Key || unit.Rows == query.DAOPartRows {
 			end()
 			slice := 0
@@ -267,8 +267,6 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 	end()
 	return err
 }
-
-func dayOf(row governance.EventRow) string { return row.EventTimeMs.Time().UTC().Format(time.DateOnly) }
 
 // addRemoved adds the keys that changed and that nothing has any more.
 func (p *exportPlan) addRemoved() {

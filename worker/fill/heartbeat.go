@@ -23,13 +23,6 @@ type heartbeats struct {
 	sent sync.WaitGroup
 }
 
-// startHeartbeats sends heartbeats until each request has ended, the first at once.
-func (f *Filler) startHeartbeats(ctx context.Context, fills []cache.Fill) *heartbeats {
-	h := &heartbeats{Filler: f, fills: fills, next: time.Now()}
-	h.start(ctx)
-	return h
-}
-
 // end ends the heartbeats of requests. None is sent afterwards: it would keep the page
 // from being enqueued again.
 func (h *heartbeats) end(ctx context.Context, completed []cache.CompletedFill) {

@@ -51,7 +51,11 @@ func newTurns(kinds map[query.Kind]kindOfPage) *turns {
 // and the function that ends the wait for them, which may be called again. It returns no kinds
 // when ctx ends.
 func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
-	defer context.AfterFunc(ctx, t.wakeAll)()
+	defer context.AfterFunc(ctx, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.changed.Broadcast()
+	})()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for ctx.Err() == nil {
@@ -68,13 +72,6 @@ func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 		t.changed.Wait()
 	}
 	return nil, func() {}
-}
-
-// wakeAll lets every call of await check again.
-func (t *turns) wakeAll() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.changed.Broadcast()
 }
 
 func (t *turns) addAwaited(kinds []query.Kind, n int) {

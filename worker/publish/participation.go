@@ -24,11 +24,6 @@ type daoVoters struct {
 	daoOf sync.Map
 }
 
-func newDAOVoters() *daoVoters {
-	equal := func(a, b counts.Participation) bool { return a == b }
-	return &daoVoters{rangeSums: newRangeSums[string](counts.SumParticipation, equal)}
-}
-
 // touchBallots notes what batches change, before it is counted.
 func (d *daoVoters) touchBallots(changes records.ChangeSet) {
 	for ref := range changes.Proposals {

@@ -115,7 +115,8 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 			daoID := p.catalog.OwnerOf(source)
 			proposal.Flagged = proposal.Flagged || p.catalog.Sources[source].Flagged
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
-			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
+			_, superseded := p.mirrors.original[proposal.Ref]
+			proposal.Withdrawn = proposal.Withdrawn || superseded
 			e := evaluate(proposal, daoID, counted, p.at)
 			if p.corrections.isFlagged(proposal.Ref) {
 				e.flags = append(e.flags, rules.TotalsRecounted)
@@ -196,8 +197,10 @@ func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *ev
 	p.daos[e.identity.DAOID] = true
 	p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
 	written.shown = append(written.shown, e)
-	if !p.everything || e.lifecycle == governance.Active {
-		p.wantTotals(e, !p.everything)
+	// The totals of a large proposal are kept by range, unless its vote is ranked: the last round follows from all ballots.
+	isRanged := e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn
+	if isRanged && (!p.everything || e.lifecycle == governance.Active) {
+		p.totals.want(e.proposal.Ref, !p.everything)
 	}
 	if !keep {
 		written.counted = append(written.counted, e)

@@ -108,7 +108,10 @@ func New(o Options) *Publisher {
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
 		totals: newRangeSums[record.RefHash](counts.SumTotals, counts.VoteTotals.Equal),
-		voters: newDAOVoters(), corrections: newCorrections(),
+		voters: &daoVoters{
+			rangeSums: newRangeSums[string](counts.SumParticipation, func(a, b counts.Participation) bool { return a == b }),
+		},
+		corrections: &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}},
 		uncorrected: map[record.RefHash]counts.ProposalState{},
 		rangedFrom:  pages.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -339,14 +338,6 @@ func countRanges[K, S any](
 		sums = append(sums, counted...)
 	}
 	return sums, nil
-}
-
-// wantTotals makes the totals of a large proposal be kept by range, unless its vote is ranked: the
-// last round follows from all ballots.
-func (p *Publisher) wantTotals(e *evaluation, urgent bool) {
-	if e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
-		p.totals.want(e.proposal.Ref, urgent)
-	}
 }
 
 // forgetSums makes everything be counted whole.

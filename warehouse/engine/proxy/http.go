@@ -75,7 +75,8 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, parameters url.V
 		http.Error(w, "malformed request", http.StatusBadRequest)
 		return
 	}
-	for _, name := range passedHeaders() {
+	// The server gets no type of a body: a body is a query.
+	for _, name := range []string{"Accept-Encoding", "User-Agent", "X-ClickHouse-Database", "X-ClickHouse-Format"} {
 		if value := r.Header.Get(name); value != "" {
 			request.Header.Set(name, value)
 		}
