@@ -18,7 +18,6 @@ const daoRangedFrom = 10 * pages.SortedCopyThreshold
 // daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
 	*rangeSums[string, counts.Participation]
-
 	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges: strings by
 	// record.RefHash.
 	daoOf sync.Map
