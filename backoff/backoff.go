@@ -28,3 +28,11 @@ func Wait(ctx context.Context, pause time.Duration) {
 	case <-timer.C:
 	}
 }
+
+// Wake sends a signal to a channel with room for one, unless one is there. It does not block.
+func Wake(signal chan<- struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}

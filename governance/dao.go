@@ -100,7 +100,6 @@ const (
 	VotesCast        = "votes_cast"
 )
 
-// TimelineMetrics lists the metrics of timelines.
 func TimelineMetrics() []string { return []string{ProposalsCreated, VotesCast} }
 
 // Timeline is a metric of a DAO by month.

@@ -494,8 +494,7 @@ type Finding struct {
 	RuleVersion int    `json:"ruleVersion"`
 	// Severity says how much it matters.
 	Severity Severity `json:"severity"`
-	// Sentence says it.
-	Sentence string `json:"sentence"`
+	Sentence string   `json:"sentence"`
 	// Facts are JSON pointers into the dossier, Refs ids of source references.
 	Facts []string `json:"facts"`
 	Refs  []string `json:"refs"`

@@ -25,7 +25,6 @@ const (
 	DiscoveredTime Confidence = "discovered"
 )
 
-// Confidences lists every Confidence.
 func Confidences() []Confidence {
 	return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime}
 }

@@ -12,7 +12,6 @@ type DAOExport struct {
 	Parts    []DAOExportPart `json:"parts"`
 }
 
-// ExportRowCounts counts rows by their kind.
 type ExportRowCounts struct {
 	Proposals int `json:"proposals"`
 	Ballots   int `json:"ballots"`
@@ -75,15 +74,12 @@ const (
 	// ProposalRows have a proposal and the result of its vote. Such a row replaces the proposal with
 	// all of its ballots, which follow.
 	ProposalRows ExportRowKind = "proposal"
-	// BallotRows have a ballot.
-	BallotRows ExportRowKind = "ballot"
+	BallotRows   ExportRowKind = "ballot"
 	// TopicRows have a forum topic.
 	TopicRows ExportRowKind = "topic"
-	// EventRows have an event.
 	EventRows ExportRowKind = "event"
 )
 
-// ExportRowKinds lists all kinds of rows.
 func ExportRowKinds() []ExportRowKind {
 	return []ExportRowKind{ProposalRows, BallotRows, TopicRows, EventRows}
 }

@@ -66,7 +66,6 @@ const (
 	TelegramRealtime Surface = "telegram_realtime"
 )
 
-// Surfaces lists every Surface.
 func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }

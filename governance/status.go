@@ -34,7 +34,6 @@ const (
 	CoverageUnavailable Coverage = "unavailable"
 )
 
-// Coverages lists every Coverage.
 func Coverages() []Coverage {
 	return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable}
 }

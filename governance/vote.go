@@ -31,7 +31,6 @@ const (
 	BallotsBasis Basis = "ballots"
 )
 
-// Bases lists every Basis.
 func Bases() []Basis { return []Basis{UpstreamBasis, BallotsBasis} }
 
 // HeldTotals sums the ballots that are held: what the list of ballots adds up to.

@@ -171,7 +171,6 @@ func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b
 
 // CommittedBatch is a batch whose records a publisher may read.
 type CommittedBatch struct {
-	// ID identifies the batch.
 	ID uuid.UUID
 	// CommittedAt is the server's time of the commit.
 	CommittedAt time.Time

@@ -116,7 +116,6 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 	}
 }
 
-// ReadCatalog reads the catalog.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	c := Catalog{
 		DAOs:    map[string]CatalogDAO{},

@@ -66,7 +66,6 @@ func (c FollowCursor) ReadPosition(at any) error {
 	return nil
 }
 
-// Source returns the source of the cursor.
 func (c FollowCursor) Source() record.SourceRef {
 	return record.SourceRef{Provider: c.Provider, ID: c.SourceID}
 }

@@ -20,7 +20,6 @@ type FollowedItem struct {
 	Note string
 }
 
-// FollowedItems returns the items of an upstream.
 func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowedItem, error) {
 	type row struct {
 		FollowedItem

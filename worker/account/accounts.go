@@ -131,10 +131,7 @@ func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payme
 			}
 			found <- pending
 			if pending.Payments {
-				select {
-				case payments <- struct{}{}:
-				default:
-				}
+				backoff.Wake(payments)
 			}
 		case ctx.Err() == nil:
 			a.errors.Inc()

@@ -99,10 +99,7 @@ func New(o Options) *Builder { return &Builder{Options: o, published: make(chan 
 
 // Wake tells the Builder that something was published. It does not block.
 func (b *Builder) Wake() {
-	select {
-	case b.published <- struct{}{}:
-	default:
-	}
+	backoff.Wake(b.published)
 }
 
 // Run processes pending items until ctx ends. Errors are logged and retried.

@@ -5,6 +5,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/records"
 )
@@ -39,11 +40,8 @@ func (b *Builder) processTopicBatch(ctx context.Context, catalog records.Catalog
 	if err != nil {
 		return err
 	}
-	items := make([]feed.FeedItem, len(topics))
-	progress := make([]feed.FeedProgress, len(topics))
-	for i, topic := range topics {
-		items[i], progress[i] = topic.Item, topic.FeedProgress
-	}
+	items := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedItem { return topic.Item })
+	progress := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedProgress { return topic.FeedProgress })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -351,11 +352,7 @@ func (p *page) proposalViews(
 }
 
 func (p *page) topicViews(ctx context.Context, keys []governance.TopicKey) ([]cache.View, error) {
-	names := make([]cache.Key, len(keys))
-	for i, key := range keys {
-		names[i] = cache.TopicDetailKey(key)
-	}
-	views, err := cache.ReadViews(ctx, p.Store, names)
+	views, err := cache.ReadViews(ctx, p.Store, warehouse.Values(keys, cache.TopicDetailKey))
 	if err != nil {
 		return nil, fmt.Errorf("read topics: %w", err)
 	}

@@ -198,18 +198,12 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 		}
 		d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline)
 	}
-	d.setVoterVersion(ctx, e)
-	d.writer.SetDAO(ctx, d.head(), e.listItem())
-}
-
-// setVoterVersion changes the version of the DAO's ranking of voters. In a large DAO, the version
-// changes when the sorted copy is built.
-func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) {
-	if e.totals.Votes >= pages.SortedCopyThreshold {
-		d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
-		return
+	if voters := (query.Voters{DAOID: e.dao.ID}).Scope(); e.totals.Votes >= pages.SortedCopyThreshold {
+		d.writer.InitVersion(ctx, voters) // it changes when the sorted copy is built
+	} else {
+		d.writer.SetVersion(ctx, voters, 0)
 	}
-	d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)
+	d.writer.SetDAO(ctx, d.head(), e.listItem())
 }
 
 // removeDAO removes a DAO whose sources are all claimed by another.

@@ -120,15 +120,7 @@ func New(o Options) *Publisher {
 
 // Wake tells the Publisher that a batch was committed. It does not block.
 func (p *Publisher) Wake() {
-	wake(p.committed)
-}
-
-// wake wakes the goroutine that waits for a signal, or will.
-func wake(signal chan<- struct{}) {
-	select {
-	case signal <- struct{}{}:
-	default:
-	}
+	backoff.Wake(p.committed)
 }
 
 // Run checks for changes at every interval, and when it is woken, and publishes them, until

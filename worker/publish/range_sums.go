@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -134,11 +135,11 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	if subject == nil {
 		subject = &rangedSubject[S]{}
 		r.subjects[key] = subject
-		wake(r.wanted)
+		backoff.Wake(r.wanted)
 	}
 	if urgent && subject.sums == nil {
 		subject.urgent = true
-		wake(r.urgent)
+		backoff.Wake(r.urgent)
 	}
 }
 

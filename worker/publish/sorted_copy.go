@@ -151,10 +151,7 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy)
 // announceCopies adds the proposals and DAOs of copies to the stream of changes: their pages
 // have changed.
 func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCopy) error {
-	var refs []record.RefHash
-	for _, sorted := range copies {
-		refs = append(refs, sorted.Ref)
-	}
+	refs := warehouse.Values(copies, func(sorted pages.SortedCopy) record.RefHash { return sorted.Ref })
 	identities, err := counts.PublishedIdentities(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -161,13 +162,12 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 // and states less of what it has.
 func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
-		at, err := records.LastBackup(ctx, t.publisher.Warehouse, records.BackupRestored)
+		restored, err := records.LastRestore(ctx, t.publisher.Warehouse)
 		if err != nil {
 			return "", err
 		}
-		restored := ""
-		if !at.IsZero() {
-			restored = " restored " + at.Format(time.RFC3339Nano)
+		if restored != "" {
+			restored = " restored " + restored
 		}
 		t.restored = &restored
 	}
@@ -498,7 +498,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 		return err
 	}
 	// After the heartbeat: the sorted copies check that everything is published.
-	wake(t.publisher.copiesPending)
+	backoff.Wake(t.publisher.copiesPending)
 	t.publisher.OnPublish()
 	t.publisher.Invalidate(ctx, result.Written)
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
@@ -104,10 +105,7 @@ func (d *Deliverer) forgetStates() {
 // not block.
 func (d *Deliverer) Wake(revision uint64) {
 	d.written.Store(int64(revision)) //nolint:gosec // microseconds since 1970
-	select {
-	case d.woken <- struct{}{}:
-	default:
-	}
+	backoff.Wake(d.woken)
 }
 
 // term is one run of a Deliverer.

@@ -87,10 +87,7 @@ func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]du
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, d := range deliveries {
-		ids = append(ids, d.MessageID)
-	}
+	ids := warehouse.Values(deliveries, func(d accounts.Delivery) string { return d.MessageID })
 	slices.Sort(ids)
 	bodies := map[string]messageBody{}
 	for some := range slices.Chunk(slices.Compact(ids), maxBodies) {

@@ -41,10 +41,7 @@ func (t *term) newReceiver(e accounts.Webhook) *receiver {
 
 // wake makes the goroutine read the queue. It does not block.
 func (r *receiver) wake() {
-	select {
-	case r.woken <- struct{}{}:
-	default:
-	}
+	backoff.Wake(r.woken)
 }
 
 // hasEnded reports whether the goroutine has ended: an endpoint that was turned off may be
