@@ -57,12 +57,16 @@ const (
 // DataStatusKey names the data status of a DAO, or with "" the global one.
 func DataStatusKey(daoID string) Key { return viewKey("data-status", daoID) }
 
+// DAODetailKey names the detail of a DAO.
 func DAODetailKey(daoID string) Key { return viewKey("dao", daoID) }
 
+// ProposalDetailKey names the detail of a proposal.
 func ProposalDetailKey(key governance.ProposalKey) Key { return viewKey("proposal", string(key)) }
 
+// VoteSummaryKey names the vote summary of a proposal.
 func VoteSummaryKey(key governance.ProposalKey) Key { return viewKey("vote-summary", string(key)) }
 
+// EvidenceKey names the evidence on a proposal.
 func EvidenceKey(key governance.ProposalKey) Key { return viewKey("evidence", string(key)) }
 
 // TopicDetailKey names the detail of a forum topic.

@@ -77,9 +77,7 @@ func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error)
 }
 
 // encode starts with the revision, as every value does.
-func (v Version) encode() []byte {
-	return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation)
-}
+func (v Version) encode() []byte { return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation) }
 
 func decodeVersion(text string) (Version, error) {
 	if removed, err := DecodeRevision([]byte(text)); err == nil && len(text) == RevisionDigits {

@@ -16,6 +16,7 @@ const (
 	SignalChange ChangeKind = "signal"
 )
 
+// ChangeKinds lists all kinds of changes.
 func ChangeKinds() []ChangeKind {
 	return []ChangeKind{ProposalChange, DAOChange, TopicChange, EventChange, SignalChange}
 }

@@ -22,6 +22,7 @@ const (
 	QuorumOfRejection QuorumType = "rejection"
 )
 
+// QuorumTypes lists every QuorumType.
 func QuorumTypes() []QuorumType { return []QuorumType{QuorumOfApproval, QuorumOfRejection} }
 
 // QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed

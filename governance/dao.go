@@ -100,6 +100,7 @@ const (
 	VotesCast        = "votes_cast"
 )
 
+// TimelineMetrics lists the metrics of timelines.
 func TimelineMetrics() []string { return []string{ProposalsCreated, VotesCast} }
 
 // Timeline is a metric of a DAO by month.

@@ -330,7 +330,6 @@ type DossierParty struct {
 	Chain *string `json:"chain"`
 
 	DossierAddress
-
 	// Implementation is the code that a proxy runs; null for none. Block is the block as of which a node said so; null
 	// if none was asked.
 	Implementation *string  `json:"implementation"`

@@ -25,9 +25,8 @@ const (
 	DiscoveredTime Confidence = "discovered"
 )
 
-func Confidences() []Confidence {
-	return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime}
-}
+// Confidences lists every Confidence.
+func Confidences() []Confidence { return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime} }
 
 // EventType is what happened: one of the event types of package rules.
 type EventType string

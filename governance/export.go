@@ -12,6 +12,7 @@ type DAOExport struct {
 	Parts    []DAOExportPart `json:"parts"`
 }
 
+// ExportRowCounts counts rows by their kind.
 type ExportRowCounts struct {
 	Proposals int `json:"proposals"`
 	Ballots   int `json:"ballots"`
@@ -80,6 +81,7 @@ const (
 	EventRows ExportRowKind = "event"
 )
 
+// ExportRowKinds lists all kinds of rows.
 func ExportRowKinds() []ExportRowKind {
 	return []ExportRowKind{ProposalRows, BallotRows, TopicRows, EventRows}
 }

@@ -97,8 +97,10 @@ func RelatedTo(key ProposalKey) RelatedEndpoints {
 	return RelatedEndpoints{VoteSummary: path(PathVoteSummary), Votes: path(PathVotes), Evidence: path(PathEvidence)}
 }
 
+// Lifecycles lists every Lifecycle.
 func Lifecycles() []Lifecycle { return []Lifecycle{Active, Pending, Closed} }
 
+// AllOutcomes lists every Outcome.
 func AllOutcomes() []Outcome { return []Outcome{Passed, Failed, Executed, Canceled, Unknown} }
 
 // MatchType is a way in which a proposal matches what a resolve request asks for.
@@ -112,6 +114,7 @@ const (
 	MatchTitleContains MatchType = "title_contains"
 )
 
+// MatchTypes lists every MatchType.
 func MatchTypes() []MatchType {
 	return []MatchType{MatchURL, MatchExternalID, MatchTitle, MatchTitleContains}
 }
@@ -127,6 +130,7 @@ const (
 	MatchedTitle         MatchedField = "title"
 )
 
+// MatchedFields lists every MatchedField.
 func MatchedFields() []MatchedField {
 	return []MatchedField{MatchedSourceURL, MatchedDiscussionURL, MatchedExternalID, MatchedTitle}
 }

@@ -56,9 +56,7 @@ const (
 func (p Provider) IsForum() bool { return p == Discourse }
 
 // IsOnchain reports whether a proposal that passes is executed by a transaction.
-func (p Provider) IsOnchain() bool {
-	return p == Tally || p == Governor
-}
+func (p Provider) IsOnchain() bool { return p == Tally || p == Governor }
 
 // AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
 // published is unknown rather than absent.

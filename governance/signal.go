@@ -66,6 +66,7 @@ const (
 	TelegramRealtime Surface = "telegram_realtime"
 )
 
+// Surfaces lists every Surface.
 func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }

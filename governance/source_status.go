@@ -27,6 +27,7 @@ const (
 	SourceImported SourceState = "imported"
 )
 
+// SourceStates lists every SourceState.
 func SourceStates() []SourceState {
 	return []SourceState{
 		SourceLive, SourceBackfilling, SourceBehind, SourceLimited, SourceFailing, SourceMissing, SourceStale, SourceOff, SourceImported,
@@ -66,6 +67,7 @@ const (
 	ModeImported SourceMode = "imported"
 )
 
+// SourceModes lists every SourceMode.
 func SourceModes() []SourceMode { return []SourceMode{ModeFollowed, ModeImported} }
 
 // SourceFreshness says how new the records of one source are.

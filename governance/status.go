@@ -34,9 +34,8 @@ const (
 	CoverageUnavailable Coverage = "unavailable"
 )
 
-func Coverages() []Coverage {
-	return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable}
-}
+// Coverages lists every Coverage.
+func Coverages() []Coverage { return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable} }
 
 // VoteCoverage says how many of the upstream ballots are stored.
 type VoteCoverage string

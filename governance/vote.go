@@ -31,6 +31,7 @@ const (
 	BallotsBasis Basis = "ballots"
 )
 
+// Bases lists every Basis.
 func Bases() []Basis { return []Basis{UpstreamBasis, BallotsBasis} }
 
 // HeldTotals sums the ballots that are held: what the list of ballots adds up to.
@@ -77,7 +78,6 @@ type ChoiceTotal struct {
 // Ballot is one row of a proposal's ballots: a voter's latest, with the voter's name.
 type Ballot struct {
 	ExportedBallot
-
 	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 }
 

@@ -113,7 +113,6 @@ func (a *Analyst) read(ctx context.Context, sql string) (string, error) {
 // boundedText is a text of which a server may not write more than what is left.
 type boundedText struct {
 	strings.Builder
-
 	left int
 }
 

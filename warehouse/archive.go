@@ -104,6 +104,7 @@ func (a *Archive) Close() error {
 // Shards returns the number of shards.
 func (a *Archive) Shards() int { return len(a.shards) }
 
+// Database returns the name of the warehouse's database.
 func (a *Archive) Database() string { return a.warehouse.options.Auth.Database }
 
 // SnapshotDatabase returns the name of the database that a backup contains.

@@ -37,9 +37,7 @@ const (
 )
 
 // BucketKey names a token bucket of a caller. redis_rate adds a prefix of its own.
-func BucketKey(caller, bucket string) string {
-	return namespace + "{limit:" + caller + "}:" + bucket
-}
+func BucketKey(caller, bucket string) string { return namespace + "{limit:" + caller + "}:" + bucket }
 
 // QuotaKey names the count of responses that a caller has used in a month (YYYY-MM).
 func QuotaKey(caller, month string) cache.Key {

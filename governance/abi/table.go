@@ -31,6 +31,7 @@ const (
 	Other             Kind = "other"
 )
 
+// Kinds returns every Kind.
 func Kinds() []Kind {
 	return []Kind{
 		Transfer, Approval, MintBurn, Role, Ownership, Upgrade, GovernanceSetting, Timelock, Parameter, Bridge, Batch, Safe, Stream,

@@ -22,8 +22,10 @@ type Ballots struct {
 	Paging[BallotPosition] `default:"100" max:"500"`
 }
 
-// Kind and Scope implement Page.
-func (Ballots) Kind() Kind     { return KindBallots }
+// Kind implements Page.
+func (Ballots) Kind() Kind { return KindBallots }
+
+// Scope implements Page.
 func (q Ballots) Scope() Scope { return Scope{KindBallots, string(q.Proposal)} }
 
 // BallotPosition is a place in an order of ballots.

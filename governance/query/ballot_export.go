@@ -12,8 +12,10 @@ type BallotExport struct {
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 
-// Kind and Scope implement Page.
-func (BallotExport) Kind() Kind   { return KindBallotExport }
+// Kind implements Page.
+func (BallotExport) Kind() Kind { return KindBallotExport }
+
+// Scope implements Page.
 func (BallotExport) Scope() Scope { return Scope{} }
 
 // BallotPart selects one part of an export. It never becomes stale: the revision names its ballots.
@@ -25,6 +27,8 @@ type BallotPart struct {
 	Format   governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"csv"`
 }
 
-// Kind and Scope implement Page.
-func (BallotPart) Kind() Kind   { return KindBallotPart }
+// Kind implements Page.
+func (BallotPart) Kind() Kind { return KindBallotPart }
+
+// Scope implements Page.
 func (BallotPart) Scope() Scope { return Scope{} }

@@ -12,8 +12,10 @@ type DAOExport struct {
 	Since int `param:"since" min:"1" max:"9007199254740991" doc:"Only what changed since the revision of an earlier manifest, at most seven days ago." example:"1790000000000000"`
 }
 
-// Kind and Scope implement Page.
-func (DAOExport) Kind() Kind   { return KindDAOExport }
+// Kind implements Page.
+func (DAOExport) Kind() Kind { return KindDAOExport }
+
+// Scope implements Page.
 func (DAOExport) Scope() Scope { return Scope{} }
 
 // DAOPart selects one part of an export of a DAO. It never becomes stale: the digest names its rows.
@@ -24,6 +26,8 @@ type DAOPart struct {
 	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"parquet"`
 }
 
-// Kind and Scope implement Page.
-func (DAOPart) Kind() Kind   { return KindDAOPart }
+// Kind implements Page.
+func (DAOPart) Kind() Kind { return KindDAOPart }
+
+// Scope implements Page.
 func (DAOPart) Scope() Scope { return Scope{} }

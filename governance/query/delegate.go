@@ -23,8 +23,10 @@ type Delegates struct {
 	Paging[DelegatePosition] `default:"25" max:"100"`
 }
 
-// Kind and Scope implement Page: tokens state power in most blocks, and only time makes a page stale.
-func (Delegates) Kind() Kind   { return KindDelegates }
+// Kind implements Page.
+func (Delegates) Kind() Kind { return KindDelegates }
+
+// Scope implements Page: tokens state power in most blocks, and only time makes a page stale.
 func (Delegates) Scope() Scope { return Scope{} }
 
 // DelegatePosition is a place in an order of delegates.
@@ -71,8 +73,10 @@ type VoterDelegations struct {
 	Paging[VoterDelegationPosition] `default:"50" max:"100"`
 }
 
-// Kind and Scope implement Page; see Profile.
-func (VoterDelegations) Kind() Kind   { return KindVoterDelegations }
+// Kind implements Page.
+func (VoterDelegations) Kind() Kind { return KindVoterDelegations }
+
+// Scope implements Page; see Profile.
 func (VoterDelegations) Scope() Scope { return Scope{} }
 
 // VoterDelegationPosition is a place in the list of a voter's delegations.
@@ -100,8 +104,10 @@ type OpenVotes struct {
 	Paging[OpenVotePosition] `default:"50" max:"100"`
 }
 
-// Kind and Scope implement Page; see Profile.
-func (OpenVotes) Kind() Kind   { return KindOpenVotes }
+// Kind implements Page.
+func (OpenVotes) Kind() Kind { return KindOpenVotes }
+
+// Scope implements Page; see Profile.
 func (OpenVotes) Scope() Scope { return Scope{} }
 
 // OpenVotePosition is a place in the list of open votes.

@@ -7,7 +7,9 @@ type Dossier struct {
 	Proposal governance.ProposalKey `param:"proposalKey"`
 }
 
-// Kind and Scope implement Page: a dossier rests on records of the whole DAO and of its proposer, of
+// Kind implements Page.
+func (Dossier) Kind() Kind { return KindDossier }
+
+// Scope implements Page: a dossier rests on records of the whole DAO and of its proposer, of
 // which no version is kept.
-func (Dossier) Kind() Kind   { return KindDossier }
 func (Dossier) Scope() Scope { return Scope{} }

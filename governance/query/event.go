@@ -32,8 +32,10 @@ type Events struct {
 	Paging[EventPosition] `default:"100" max:"200"`
 }
 
-// Kind and Scope implement Page.
-func (Events) Kind() Kind     { return KindEvents }
+// Kind implements Page.
+func (Events) Kind() Kind { return KindEvents }
+
+// Scope implements Page.
 func (q Events) Scope() Scope { return Scope{KindEvents, q.DAOID} }
 
 // EventPosition is a place in the list of events.

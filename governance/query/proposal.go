@@ -64,8 +64,10 @@ type Proposals struct {
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
 
-// Kind and Scope implement Page.
-func (Proposals) Kind() Kind     { return KindProposals }
+// Kind implements Page.
+func (Proposals) Kind() Kind { return KindProposals }
+
+// Scope implements Page.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // MinPartialTitle is the minimum number of characters of a text that titles are searched for:
@@ -120,8 +122,10 @@ type Resolve struct {
 	Limit int `param:"limit" default:"5" min:"1" max:"20" doc:"Candidates at the most."`
 }
 
-// Kind and Scope implement Page: candidates become stale with the list of proposals.
-func (Resolve) Kind() Kind     { return KindResolve }
+// Kind implements Page.
+func (Resolve) Kind() Kind { return KindResolve }
+
+// Scope implements Page: candidates become stale with the list of proposals.
 func (q Resolve) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // Canonical returns the query with its texts as the warehouse compares them, for all candidates.

@@ -34,8 +34,10 @@ type Signals struct {
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
 
-// Kind and Scope implement Page.
-func (Signals) Kind() Kind     { return KindSignals }
+// Kind implements Page.
+func (Signals) Kind() Kind { return KindSignals }
+
+// Scope implements Page.
 func (q Signals) Scope() Scope { return Scope{KindSignals, q.DAOID} }
 
 // SignalPosition is a place in an order of signals.

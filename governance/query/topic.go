@@ -38,8 +38,10 @@ type Topics struct {
 	Paging[TopicPosition] `default:"25" max:"100"`
 }
 
-// Kind and Scope implement Page.
-func (Topics) Kind() Kind     { return KindTopics }
+// Kind implements Page.
+func (Topics) Kind() Kind { return KindTopics }
+
+// Scope implements Page.
 func (q Topics) Scope() Scope { return Scope{KindTopics, q.DAOID} }
 
 // TopicPosition is a place in an order of forum topics.

@@ -14,8 +14,10 @@ type Voters struct {
 	Paging[VoterPosition] `default:"25" max:"100"`
 }
 
-// Kind and Scope implement Page.
-func (Voters) Kind() Kind     { return KindVoters }
+// Kind implements Page.
+func (Voters) Kind() Kind { return KindVoters }
+
+// Scope implements Page.
 func (q Voters) Scope() Scope { return Scope{KindVoters, q.DAOID} }
 
 // VoterPosition is a place in the ranking of a DAO's voters.
@@ -35,8 +37,10 @@ type Profile struct {
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 }
 
-// Kind and Scope implement Page: a publication changes too many voters to keep a version of each.
-func (Profile) Kind() Kind   { return KindProfile }
+// Kind implements Page.
+func (Profile) Kind() Kind { return KindProfile }
+
+// Scope implements Page: a publication changes too many voters to keep a version of each.
 func (Profile) Scope() Scope { return Scope{} }
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
@@ -54,8 +58,10 @@ type VoterVotes struct {
 	Paging[VoterVotePosition] `default:"50" max:"100"`
 }
 
-// Kind and Scope implement Page; see Profile.
-func (VoterVotes) Kind() Kind   { return KindVoterVotes }
+// Kind implements Page.
+func (VoterVotes) Kind() Kind { return KindVoterVotes }
+
+// Scope implements Page; see Profile.
 func (VoterVotes) Scope() Scope { return Scope{} }
 
 // VoterVotePosition is a place in the list of a voter's votes.

@@ -151,9 +151,7 @@ func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
-func (f VoteFacts) label(choice int) string {
-	return Quoted(f.Choices[choice].Label, maxLabelRunes)
-}
+func (f VoteFacts) label(choice int) string { return Quoted(f.Choices[choice].Label, maxLabelRunes) }
 
 // raceEvidence returns the figures of both rules on narrow margins.
 func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {

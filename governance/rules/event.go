@@ -37,6 +37,7 @@ type EventType struct {
 // EventTypes is the closed set of event types.
 var EventTypes = table[EventType]("events.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
+// EventTypeNames lists the names of EventTypes.
 func EventTypeNames() []string {
 	var names []string
 	for _, eventType := range EventTypes() {

@@ -58,6 +58,7 @@ const (
 // FindingRules lists the rules of findings, the severest first.
 var FindingRules = table[FindingRule]("findings.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
+// FindingRuleOf returns a rule by its name.
 func FindingRuleOf(name string) FindingRule {
 	for _, rule := range FindingRules() {
 		if rule.Name == name {

@@ -88,9 +88,7 @@ func oneLine(text string, maxRunes int) string {
 }
 
 // hourText writes a moment to the minute.
-func hourText(at governance.Timestamp) string {
-	return at.Time().Format("2 January 2006, 15:04 UTC")
-}
+func hourText(at governance.Timestamp) string { return at.Time().Format("2 January 2006, 15:04 UTC") }
 
 // counted writes a number with the noun it counts.
 func counted(count uint64, one, many string) string {

@@ -36,4 +36,5 @@ type QualityRule struct {
 	Meaning string
 }
 
+// QualityFlags lists every quality flag.
 var QualityFlags = table[QualityRule]("quality_flags.json") //nolint:gochecknoglobals // a constant that Go cannot write as one

@@ -43,6 +43,7 @@ type Token struct {
 // holds is written at once, and no batch has it.
 type Accounts struct{ w *warehouse.Warehouse }
 
+// NewAccounts returns the accounts of a warehouse.
 func NewAccounts(w *warehouse.Warehouse) Accounts { return Accounts{w} }
 
 // Tokens returns every token, revoked ones included, oldest first.

@@ -51,6 +51,7 @@ type ChangePosition struct {
 // ChangeLog is the log of changes in a warehouse.
 type ChangeLog struct{ w *warehouse.Warehouse }
 
+// NewChangeLog returns the log of a warehouse.
 func NewChangeLog(w *warehouse.Warehouse) ChangeLog { return ChangeLog{w} }
 
 // Append adds rows to an epoch.

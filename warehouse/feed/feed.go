@@ -36,6 +36,7 @@ type FeedProgress struct {
 // Feed is what events and signals are derived from, and the events and signals themselves.
 type Feed struct{ w *warehouse.Warehouse }
 
+// NewFeed returns the feed of a warehouse.
 func NewFeed(w *warehouse.Warehouse) Feed { return Feed{w} }
 
 // WriteProgress records up to which revision the feed includes the items, as derived

@@ -35,6 +35,7 @@ type FeedSignal struct {
 	Surfaces []string
 }
 
+// StoredFeedRow identifies a stored row of the feed.
 type StoredFeedRow struct {
 	// Item is what the row is derived from.
 	Item FeedItem

@@ -19,6 +19,7 @@ type DAORows struct {
 	daoID string
 }
 
+// NewDAORows returns the rows of a DAO.
 func NewDAORows(w *warehouse.Warehouse, daoID string) DAORows { return DAORows{w, daoID} }
 
 // DAOProposal is a published proposal of a DAO.

@@ -41,8 +41,10 @@ type Action struct {
 	Withdrawn bool
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Action) Kind() Kind { return KindAction }
+
+// Key returns the hash of the proposal's reference and the position.
 func (a *Action) Key() Key { return Key{a.Proposal.Hash().text(), fmt.Sprintf("%06d", a.Index)} }
 
 // SetActions sets the actions of a proposal, of which it leaves out those beyond what a

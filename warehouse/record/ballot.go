@@ -77,8 +77,10 @@ func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
 	b.Choices, b.ChoiceKey, b.RawChoice = []string{Unreadable}, Unreadable, string(text)
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Ballot) Kind() Kind { return KindBallot }
+
+// Key returns the proposal's hash, the voter and the id of the vote.
 func (b *Ballot) Key() Key { return b.keyOn(b.Proposal.Hash().text()) }
 
 // keyOn is Key with the hash of the proposal.

@@ -71,8 +71,10 @@ func (d *Delegation) Add(delegate string, part *decimal.Decimal) {
 	}
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Delegation) Kind() Kind { return KindDelegation }
+
+// Key returns the scope, the holder and the place.
 func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 
 // DelegatePower is the voting power of a delegate from a block on, as the token states it. One of the zero
@@ -86,8 +88,10 @@ type DelegatePower struct {
 	Power decimal.Decimal
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*DelegatePower) Kind() Kind { return KindDelegatePower }
+
+// Key returns the token, the delegate and the place.
 func (d *DelegatePower) Key() Key { return Key{d.Scope, d.Delegate, d.place()} }
 
 // TokenSupply is the supply of a token from a block on.
@@ -97,6 +101,8 @@ type TokenSupply struct {
 	Supply decimal.Decimal
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*TokenSupply) Kind() Kind { return KindTokenSupply }
+
+// Key returns the token and the place.
 func (s *TokenSupply) Key() Key { return Key{s.Scope, s.place()} }

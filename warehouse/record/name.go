@@ -17,6 +17,8 @@ type Name struct {
 	Withdrawn bool
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Name) Kind() Kind { return KindName }
+
+// Key returns the voter, the source and the forum.
 func (n *Name) Key() Key { return Key{n.Voter, string(n.Source), n.Origin} }

@@ -36,8 +36,10 @@ type ObservedAddress struct {
 	Decimals *uint8
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Observation) Kind() Kind { return KindObservation }
+
+// Key returns the hash of the proposal's reference.
 func (o *Observation) Key() Key { return Key{o.Proposal.Hash().text()} }
 
 // PayloadOf returns a hash of what actions execute, in hexadecimal.

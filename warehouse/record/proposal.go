@@ -145,6 +145,8 @@ type Milestone struct {
 	TxHash string
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Proposal) Kind() Kind { return KindProposal }
+
+// Key returns the hash of the proposal's reference.
 func (p *Proposal) Key() Key { return Key{p.Hash().text()} }

@@ -26,8 +26,10 @@ type Event struct {
 	Importance uint8
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Event) Kind() Kind { return KindEvent }
+
+// Key returns the event's id.
 func (e *Event) Key() Key { return Key{e.ID} }
 
 // Signal is a recorded signal: one that upstream states in addition to events derived by rules.
@@ -61,8 +63,10 @@ type Signal struct {
 	Evidence string
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Signal) Kind() Kind { return KindSignal }
+
+// Key returns the signal's id.
 func (s *Signal) Key() Key { return Key{s.ID} }
 
 // Evidence is an analysis of a proposal that upstream made.
@@ -81,6 +85,8 @@ type Evidence struct {
 	Warnings string
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Evidence) Kind() Kind { return KindEvidence }
+
+// Key returns provider and external id of the proposal.
 func (e *Evidence) Key() Key { return Key{string(e.Proposal.Provider), e.Proposal.ExternalID} }

@@ -11,8 +11,10 @@ type DAO struct {
 	Tokens []string `msgpack:",omitempty"`
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*DAO) Kind() Kind { return KindDAO }
+
+// Key returns the DAO's id.
 func (d *DAO) Key() Key { return Key{d.ID} }
 
 // Source describes an upstream source.
@@ -32,8 +34,10 @@ type Source struct {
 	Token string `msgpack:",omitempty"`
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Source) Kind() Kind { return KindSource }
+
+// Key returns the provider and the source's id.
 func (s *Source) Key() Key { return Key{string(s.Provider), s.ID} }
 
 // Category is a category of a forum.
@@ -50,6 +54,8 @@ type Category struct {
 	Restricted bool `msgpack:",omitempty"`
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Category) Kind() Kind { return KindCategory }
+
+// Key returns the host and the category's id.
 func (c *Category) Key() Key { return Key{c.Host, c.ID} }

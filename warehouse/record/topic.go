@@ -54,8 +54,10 @@ func (t *Topic) Withheld() *Topic {
 	return &Topic{Host: t.Host, ExternalID: t.ExternalID, Withdrawn: true}
 }
 
-// Kind and Key implement Record.
+// Kind implements Record.
 func (*Topic) Kind() Kind { return KindTopic }
+
+// Key returns the host and the topic's id.
 func (t *Topic) Key() Key { return Key{t.Host, t.ExternalID} }
 
 // URL returns the address of the topic's page. The forum finds the topic by its number,

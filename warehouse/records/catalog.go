@@ -116,6 +116,7 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 	}
 }
 
+// ReadCatalog reads the catalog but for the newest ballots, which WithNewestBallots adds.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	c := Catalog{
 		DAOs:    map[string]CatalogDAO{},
@@ -195,21 +196,14 @@ func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 	for _, r := range rows {
 		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
-			dao.claim(c, source)
+			// A source belongs to one DAO: the first in order of ids that has it.
+			if _, taken := c.Owner[source]; !taken {
+				c.Owner[source], dao.Sources = dao.ID, append(dao.Sources, source)
+			}
 		}
 		c.DAOs[dao.ID] = dao
 	}
 	return err
-}
-
-// claim gives a source to the DAO unless an earlier DAO, in order of ids, has it: a
-// source belongs to one DAO.
-func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
-	if _, taken := c.Owner[source]; taken {
-		return
-	}
-	c.Owner[source] = d.ID
-	d.Sources = append(d.Sources, source)
 }
 
 // addUnclaimedSources adds a DAO for every source that no DAO claims.

@@ -66,6 +66,7 @@ func (c FollowCursor) ReadPosition(at any) error {
 	return nil
 }
 
+// Source returns the source of the cursor.
 func (c FollowCursor) Source() record.SourceRef {
 	return record.SourceRef{Provider: c.Provider, ID: c.SourceID}
 }
@@ -74,7 +75,6 @@ func (c FollowCursor) Source() record.SourceRef {
 func FollowCursors(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowCursor, error) {
 	type row struct {
 		FollowCursor
-
 		Version                   uint64
 		CoveredFirst, CoveredLast []uint64
 	}

@@ -20,10 +20,10 @@ type FollowedItem struct {
 	Note string
 }
 
+// FollowedItems returns the items of an upstream.
 func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowedItem, error) {
 	type row struct {
 		FollowedItem
-
 		Version uint64
 	}
 	stored, err := warehouse.Find[row](ctx, w, "read followed items", sqlText("follow_item"), upstream)

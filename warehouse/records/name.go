@@ -33,6 +33,7 @@ func VoterNames(ctx context.Context, w *warehouse.Warehouse, voters []string) (m
 	return voterNames(w.QueryWith(ctx, wanted, err, fmt.Sprintf(namesOf, "voter IN (SELECT voter FROM wanted_voters)")))
 }
 
+// AllVoterNames returns the names of all voters.
 func AllVoterNames(ctx context.Context, w *warehouse.Warehouse) (map[string]*governance.VoterName, error) {
 	return voterNames(w.Conn.Query(ctx, fmt.Sprintf(namesOf, "true")))
 }

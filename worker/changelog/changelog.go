@@ -52,7 +52,6 @@ type Options struct {
 // Log is the log of changes. It is safe for concurrent use.
 type Log struct {
 	Options
-
 	rows   counts.ChangeLog
 	writer uint64
 

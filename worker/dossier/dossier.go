@@ -65,7 +65,6 @@ type Facts struct {
 // composer computes one dossier.
 type composer struct {
 	Facts
-
 	d governance.Dossier
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot

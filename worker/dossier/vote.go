@@ -152,9 +152,7 @@ func (c *composer) leadDecides(leads governance.Verdict) bool {
 }
 
 // votesRoute is where the ballots are listed.
-func votesRoute(key governance.ProposalKey) string {
-	return "/v2/proposals/" + string(key) + "/votes"
-}
+func votesRoute(key governance.ProposalKey) string { return "/v2/proposals/" + string(key) + "/votes" }
 
 // countDeciding counts the voters whose change of side would have changed the result: another choice that can win leads,
 // or none in a vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts. There is

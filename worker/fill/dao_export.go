@@ -86,7 +86,11 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 			return export, false, err
 		}
 	}
-	plan.addRemoved()
+	for _, kind := range governance.ExportRowKinds() { // what changed and nothing has any more
+		for _, key := range slices.Sorted(maps.Keys(plan.changed[kind])) {
+			plan.add(cache.ExportUnit{Kind: kind, Key: key, Removed: true, Rows: 1}, 1)
+		}
+	}
 	export.Units, export.Parts = plan.parts, make([]governance.DAOExportPart, len(plan.parts))
 	for i, units := range plan.parts {
 		if export.Parts[i], err = describePart(units); err != nil {
@@ -267,15 +271,6 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 	})
 	end()
 	return err
-}
-
-// addRemoved adds the keys that changed and that nothing has any more.
-func (p *exportPlan) addRemoved() {
-	for _, kind := range governance.ExportRowKinds() {
-		for _, key := range slices.Sorted(maps.Keys(p.changed[kind])) {
-			p.add(cache.ExportUnit{Kind: kind, Key: key, Removed: true, Rows: 1}, 1)
-		}
-	}
 }
 
 // describePart returns a part of a manifest without its paths.

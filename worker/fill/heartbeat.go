@@ -14,7 +14,6 @@ import (
 // heartbeats keep the requests of a set from being enqueued again while they are in work.
 type heartbeats struct {
 	*Filler
-
 	// fills are the requests that are in work.
 	fills []cache.Fill
 	// next is when the next heartbeat is due.

@@ -19,7 +19,6 @@ import (
 // its page is made.
 type set struct {
 	*Filler
-
 	// shared is nil for a request that is alone.
 	shared *warehouse.Set
 	// again is held while a page is built alone that the set could not build.

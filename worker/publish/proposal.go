@@ -147,9 +147,10 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 		return err
 	}
 	// Results show before DAOs are summed up.
-	if err := p.show(ctx); err != nil {
+	if err := p.writeChanges(ctx); err != nil {
 		return err
 	}
+	p.Invalidate(ctx, p.writer)
 	p.published += len(written.counted)
 	// Redis before states: a publication that is cut off in between is done again, because
 	// the warehouse does not state yet that these proposals are published.

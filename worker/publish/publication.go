@@ -214,15 +214,6 @@ func (r *run) head() cache.View {
 	return cache.View{DataAsOf: governance.TimestampOf(r.at), Readiness: governance.Ready}
 }
 
-// show makes everything written so far visible, and announces it.
-func (r *run) show(ctx context.Context) error {
-	if err := r.writeChanges(ctx); err != nil {
-		return err
-	}
-	r.Invalidate(ctx, r.writer)
-	return nil
-}
-
 // hasView reports whether Redis holds a view. After a flush it does not, and what is not
 // written again would look as if it did not exist.
 func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {

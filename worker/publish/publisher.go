@@ -78,7 +78,6 @@ type Options struct {
 // Publisher publishes what has changed in the warehouse to Redis.
 type Publisher struct {
 	Options
-
 	metrics metrics
 	// committed has room for one signal from Wake.
 	committed chan struct{}
@@ -119,9 +118,7 @@ func New(o Options) *Publisher {
 }
 
 // Wake tells the Publisher that a batch was committed. It does not block.
-func (p *Publisher) Wake() {
-	backoff.Wake(p.committed)
-}
+func (p *Publisher) Wake() { backoff.Wake(p.committed) }
 
 // Run checks for changes at every interval, and when it is woken, and publishes them, until
 // ctx ends or an attempt fails, and returns the cause. After a publication it pauses for as

@@ -82,8 +82,11 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 		return err
 	}
 	now := pulse.Now
-	if err := t.commitAbandoned(ctx, now); err != nil {
-		return err
+	if now.Sub(t.checkedAbandoned) >= abandonedInterval {
+		t.checkedAbandoned = now
+		if err := records.CommitAbandoned(ctx, t.publisher.Warehouse); err != nil {
+			return err
+		}
 	}
 	restored, err := t.restoredFrom(ctx)
 	if err != nil {
@@ -238,15 +241,6 @@ func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bo
 	t.checkedPrevious = now
 	state, err := t.publisher.Store.EndedPreviousFormat(ctx)
 	return state != nil, err
-}
-
-// commitAbandoned commits the batches of imports that died, from time to time.
-func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
-	if now.Sub(t.checkedAbandoned) < abandonedInterval {
-		return nil
-	}
-	t.checkedAbandoned = now
-	return records.CommitAbandoned(ctx, t.publisher.Warehouse)
 }
 
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {

@@ -62,7 +62,6 @@ type Options struct {
 // Deliverer delivers messages while its worker leads.
 type Deliverer struct {
 	Options
-
 	// written is the revision up to which the feed is written, and woken has room for one
 	// signal of it.
 	written atomic.Int64
@@ -111,7 +110,6 @@ func (d *Deliverer) Wake(revision uint64) {
 // term is one run of a Deliverer.
 type term struct {
 	*Deliverer
-
 	// queued is the revision up to which new messages are queued.
 	queued    int64
 	receivers map[string]*receiver

@@ -19,7 +19,6 @@ const (
 // dueMessage is a message that an endpoint should get now.
 type dueMessage struct {
 	accounts.Delivery
-
 	// messageBody has no text for what left the feed.
 	messageBody
 }
@@ -42,7 +41,6 @@ type dueAnswer struct {
 // for many endpoints.
 type reader struct {
 	*Deliverer
-
 	queue chan dueRead
 }
 
