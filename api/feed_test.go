@@ -61,7 +61,7 @@ func signalRows() []governance.SignalRow {
 	key, url := countedKey, "https://snapshot.example/#/uniswap/proposal/0x8b8f"
 	return []governance.SignalRow{
 		{DetectedAt: *ago(86400), Signal: governance.Signal{
-			SignalID: "s1_b", SignalType: "proposal_deadline_reminder", Priority: rules.PriorityOf(65), Actionability: rules.VoteNow,
+			SignalID: "s1_b", SignalType: "proposal_deadline_reminder", Priority: rules.PriorityOf(65), Actionability: "vote_now",
 			DAOID: "uniswap", Title: "Last day to vote: “Deploy \"v4\"”", Summary: "Voting ends on 1 June 2026, 11:59 UTC.", SourceURL: &url,
 			DeadlineAtMs: ago(60), Severity: rules.SeverityWarning, ProposalKey: &key, Evidence: []byte(`{"rule":"proposal_deadline_reminder","votes":"3"}`),
 		}},

@@ -11,9 +11,7 @@ import (
 const Max = 10 * time.Second
 
 // Next returns the pause that follows pause after another error: twice as long, up to Max.
-func Next(pause time.Duration) time.Duration {
-	return min(2*pause, Max)
-}
+func Next(pause time.Duration) time.Duration { return min(2*pause, Max) }
 
 // Jitter returns a random duration between half of pause and pause, so that several
 // workers do not retry at the same moment.
@@ -28,5 +26,13 @@ func Wait(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
+	}
+}
+
+// Wake sends a signal to a channel with room for one, unless one is there. It does not block.
+func Wake(signal chan<- struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
 	}
 }

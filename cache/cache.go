@@ -69,14 +69,10 @@ func Open(redisURL string, timeout time.Duration) (*Store, error) {
 }
 
 // Conn returns the connection. It must not be used after Close.
-func (s *Store) Conn() Conn {
-	return s.conn
-}
+func (s *Store) Conn() Conn { return s.conn }
 
 // Close closes the connections.
-func (s *Store) Close() error {
-	return Client(s.conn).Close()
-}
+func (s *Store) Close() error { return Client(s.conn).Close() }
 
 // Ping checks that Redis answers. The error is ErrUnavailable.
 func (s *Store) Ping(ctx context.Context) error {

@@ -58,7 +58,6 @@ func parseChangeID(text string) (id ChangeID, err error) {
 // ChangeRow is a row of the stream.
 type ChangeRow struct {
 	governance.Change
-
 	ID ChangeID
 }
 

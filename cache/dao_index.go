@@ -62,7 +62,8 @@ func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem
 // RemoveDAO removes a DAO from the index, unless a newer row is stored. The revision
 // stays in place of the row, so that a late write of an earlier one is refused.
 func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) {
-	w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, allListKeys())
+	matching, others := listKeys(governance.DAOListItem{}) // together all
+	w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, append(matching, others...))
 }
 
 func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, matching, others []string) {
@@ -188,13 +189,4 @@ func allFilters() []query.DAOs {
 		}
 	}
 	return filters
-}
-
-func allListKeys() []string {
-	filters := allFilters()
-	keys := make([]string, len(filters))
-	for i, filter := range filters {
-		keys[i] = string(listKey(filter))
-	}
-	return keys
 }

@@ -128,7 +128,7 @@ func (s Fills) Dequeue(
 	if end == Newest {
 		pop, popMore = Client(s.store.conn).BRPop, Client(s.store.conn).RPopCount
 	}
-	wake := fillWakeKey(rand.Text())
+	wake := Key(fillTag + "wake:" + rand.Text()) // a queue that ends this wait
 	defer context.AfterFunc(ctx, func() { s.wakeDequeue(ctx, wake) })()
 	// A Redis that does not answer is given up before the client would.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+s.store.conn.Timeout)
@@ -146,7 +146,7 @@ func (s Fills) Dequeue(
 	if end == Newest && len(fills) > 0 && fills[0].Kept {
 		fills = swapForOldest(ctx, s.store, reply[0], reply[1], fills)
 	}
-	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
+	if more := limit(query.Kind(strings.TrimPrefix(reply[0], string(fillQueueKey(""))))) - 1; more > 0 {
 		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
 	}
 	if len(fills) == 0 {
@@ -191,9 +191,7 @@ func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, l
 }
 
 // popFills takes requests. An error loses nothing: what is still queued is taken later.
-func popFills(
-	ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int,
-) []Fill {
+func popFills(ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int) []Fill {
 	requests, _ := pop(ctx, queue, limit).Result()
 	return decodeFills(requests)
 }

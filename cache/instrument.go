@@ -85,15 +85,11 @@ func classOf(err error) errorClass {
 
 // Instrument measures every command of the store from now on. Call it once, before the
 // store is shared.
-func (s *Store) Instrument(i Instruments) {
-	instrument(Client(s.conn), i)
-}
+func (s *Store) Instrument(i Instruments) { instrument(Client(s.conn), i) }
 
 // Instrument measures every command of the pipeline from now on. Call it once, before the
 // pipeline is shared.
-func (p *Pipeline) Instrument(i Instruments) {
-	instrument(PipelineClient(p), i)
-}
+func (p *Pipeline) Instrument(i Instruments) { instrument(PipelineClient(p), i) }
 
 func instrument(client redis.UniversalClient, i Instruments) {
 	client.AddHook(newMeasure(i))

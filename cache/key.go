@@ -55,44 +55,28 @@ const (
 )
 
 // DataStatusKey names the data status of a DAO, or with "" the global one.
-func DataStatusKey(daoID string) Key {
-	return viewKey("data-status", daoID)
-}
+func DataStatusKey(daoID string) Key { return viewKey("data-status", daoID) }
 
 // DAODetailKey names the detail of a DAO.
-func DAODetailKey(daoID string) Key {
-	return viewKey("dao", daoID)
-}
+func DAODetailKey(daoID string) Key { return viewKey("dao", daoID) }
 
 // ProposalDetailKey names the detail of a proposal.
-func ProposalDetailKey(key governance.ProposalKey) Key {
-	return viewKey("proposal", string(key))
-}
+func ProposalDetailKey(key governance.ProposalKey) Key { return viewKey("proposal", string(key)) }
 
 // VoteSummaryKey names the vote summary of a proposal.
-func VoteSummaryKey(key governance.ProposalKey) Key {
-	return viewKey("vote-summary", string(key))
-}
+func VoteSummaryKey(key governance.ProposalKey) Key { return viewKey("vote-summary", string(key)) }
 
 // EvidenceKey names the evidence on a proposal.
-func EvidenceKey(key governance.ProposalKey) Key {
-	return viewKey("evidence", string(key))
-}
+func EvidenceKey(key governance.ProposalKey) Key { return viewKey("evidence", string(key)) }
 
 // TopicDetailKey names the detail of a forum topic.
-func TopicDetailKey(key governance.TopicKey) Key {
-	return viewKey("topic", string(key))
-}
+func TopicDetailKey(key governance.TopicKey) Key { return viewKey("topic", string(key)) }
 
 // TimelineKey names a timeline of a DAO, with all its months.
-func TimelineKey(daoID, metric string) Key {
-	return viewKey("timeline", daoID, metric)
-}
+func TimelineKey(daoID, metric string) Key { return viewKey("timeline", daoID, metric) }
 
 // UsageKey names the usage of a token in the current month.
-func UsageKey(tokenID string) Key {
-	return viewKey("usage", tokenID)
-}
+func UsageKey(tokenID string) Key { return viewKey("usage", tokenID) }
 
 // versionKey names the version of the pages of a proposal, DAO or list.
 func versionKey(scope query.Scope) Key {
@@ -100,24 +84,10 @@ func versionKey(scope query.Scope) Key {
 }
 
 // fillQueueKey names the queue of requests for one kind of page.
-func fillQueueKey(kind query.Kind) Key {
-	return Key(fillTag + "queue:" + string(kind))
-}
-
-// fillWakeKey names the queue that ends one wait for a fill.
-func fillWakeKey(id string) Key {
-	return Key(fillTag + "wake:" + id)
-}
-
-// kindOfQueue is the reverse of fillQueueKey.
-func kindOfQueue(queue string) query.Kind {
-	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))
-}
+func fillQueueKey(kind query.Kind) Key { return Key(fillTag + "queue:" + string(kind)) }
 
 // pendingKey names the claim of the worker that fills a page.
-func pendingKey(page Key) Key {
-	return fillTag + "pending:" + page
-}
+func pendingKey(page Key) Key { return fillTag + "pending:" + page }
 
 func followLeaseKey(upstream string) Key {
 	return Key(Namespace + "follow:lease:" + url.QueryEscape(upstream))
@@ -139,11 +109,8 @@ func listKey(q query.DAOs) Key {
 	if q.WithFlagged() {
 		flagged = "flagged"
 	}
-	return daoListKey(boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage), flagged)
-}
-
-func daoListKey(hasVoteData, hasForumData, coverage, flagged string) Key {
-	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage + ":" + flagged)
+	parts := []string{"list", boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage), flagged}
+	return Key(daoIndexTag + strings.Join(parts, ":"))
 }
 
 func boolText(value *bool) string {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -94,7 +96,12 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 		}
 		ids = append(ids, fields[runIDField])
 	}
-	found.ServerRunIDs = joinRunIDs(ids)
+	// They change when a primary restarts, when a replica replaces it and when a node joins a Cluster.
+	// Replication and persistence are asynchronous, so the last writes before such a change may be lost,
+	// and nothing else reveals it. A Redis that does not report a run id, such as the one inside a
+	// process, always has the same result.
+	slices.Sort(ids)
+	found.ServerRunIDs = strings.Join(ids, " ")
 	switch published, err := decodePublicationState(state); {
 	case err == nil:
 		found.Published = &published

@@ -4,23 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// joinRunIDs joins the run ids of all primaries. The result changes when a primary
-// restarts, when a replica replaces it and when a node joins a Cluster. Replication and
-// persistence are asynchronous, so the last writes before such a change may be lost,
-// and nothing else reveals it. A Redis that does not report a run id, such as the
-// one inside a process, always has the same result.
-func joinRunIDs(ids []string) string {
-	slices.Sort(ids)
-	return strings.Join(ids, " ")
-}
 
 // What INFO calls the id of a run of a server, and the section that has it.
 const (

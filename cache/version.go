@@ -77,9 +77,7 @@ func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error)
 }
 
 // encode starts with the revision, as every value does.
-func (v Version) encode() []byte {
-	return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation)
-}
+func (v Version) encode() []byte { return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation) }
 
 func decodeVersion(text string) (Version, error) {
 	if removed, err := DecodeRevision([]byte(text)); err == nil && len(text) == RevisionDigits {
@@ -119,7 +117,10 @@ func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []Re
 	reads := make([]pageRead, len(requests))
 	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, r := range requests {
-			reads[i] = queuePage(ctx, pipe, r)
+			reads[i].page = pipe.Get(ctx, string(r.Key()))
+			if key := r.VersionKey(); key != "" {
+				reads[i].version = pipe.Get(ctx, string(key))
+			}
 		}
 		return nil
 	})
@@ -132,14 +133,6 @@ func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []Re
 
 // pageRead is the reading of a page and its version, which is nil for a page without one.
 type pageRead struct{ page, version *redis.StringCmd }
-
-func queuePage(ctx context.Context, pipe redis.Pipeliner, r PageRequest) pageRead {
-	read := pageRead{page: pipe.Get(ctx, string(r.Key()))}
-	if key := r.VersionKey(); key != "" {
-		read.version = pipe.Get(ctx, string(key))
-	}
-	return read
-}
 
 func (p pageRead) result() (v View, current Version, err error) {
 	var removed uint64

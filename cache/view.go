@@ -49,9 +49,7 @@ var ErrWithheld = errors.New("the numbers are not consistent yet")
 const withheld = "withheld"
 
 // Withheld returns a view for which Decode returns ErrWithheld.
-func Withheld(v View) (View, error) {
-	return NewView(v, withheld)
-}
+func Withheld(v View) (View, error) { return NewView(v, withheld) }
 
 // IsWithheld reports whether Withheld has made the view.
 func (v View) IsWithheld() bool {

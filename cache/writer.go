@@ -40,9 +40,7 @@ func (s *Store) NewWriter(revision uint64) *Writer {
 }
 
 // Written returns how many values were passed to the writer.
-func (w *Writer) Written() int {
-	return w.written
-}
+func (w *Writer) Written() int { return w.written }
 
 // Changed returns the tags of all responses that the writes and removals since the last
 // call invalidate. It returns EverythingTag alone when there are too many to list.

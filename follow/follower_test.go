@@ -65,8 +65,13 @@ func newBench(t *testing.T) bench {
 func (b bench) start(upstreams ...follow.Upstream) (f *follow.Follower, stop func()) {
 	b.Helper()
 	store := env.Must(cache.Open(b.redis, time.Minute))(b)
+	const factor = 3600
+	started := time.Now()
+	faster := clock.Driven(func() time.Time { return started.Add(factor * time.Since(started)) }, func(ctx context.Context, pause time.Duration) error {
+		return (*clock.Clock)(nil).Wait(ctx, pause/factor)
+	})
 	f = follow.New(follow.Options{
-		Warehouse: b.warehouse, Store: store, Clock: clock.Faster(3600),
+		Warehouse: b.warehouse, Store: store, Clock: faster,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	f.Hasten(time.Minute, 20*time.Millisecond)

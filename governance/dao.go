@@ -101,9 +101,7 @@ const (
 )
 
 // TimelineMetrics lists the metrics of timelines.
-func TimelineMetrics() []string {
-	return []string{ProposalsCreated, VotesCast}
-}
+func TimelineMetrics() []string { return []string{ProposalsCreated, VotesCast} }
 
 // Timeline is a metric of a DAO by month.
 type Timeline struct {

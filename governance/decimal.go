@@ -39,14 +39,10 @@ var (
 type Decimal string
 
 // DecimalOf returns d as canonical text, with every digit it has.
-func DecimalOf(d decimal.Decimal) Decimal {
-	return Decimal(d.String())
-}
+func DecimalOf(d decimal.Decimal) Decimal { return Decimal(d.String()) }
 
 // CountOf returns a count as canonical text.
-func CountOf(n uint64) Decimal {
-	return Decimal(strconv.FormatUint(n, 10))
-}
+func CountOf(n uint64) Decimal { return Decimal(strconv.FormatUint(n, 10)) }
 
 // ParsePower reads voting power from any form of number found upstream:
 // integers, fractions, exponents ("2.11e-16"). More than PowerScale decimal

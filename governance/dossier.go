@@ -330,7 +330,6 @@ type DossierParty struct {
 	Chain *string `json:"chain"`
 
 	DossierAddress
-
 	// Implementation is the code that a proxy runs; null for none. Block is the block as of which a node said so; null
 	// if none was asked.
 	Implementation *string  `json:"implementation"`
@@ -494,8 +493,7 @@ type Finding struct {
 	RuleVersion int    `json:"ruleVersion"`
 	// Severity says how much it matters.
 	Severity Severity `json:"severity"`
-	// Sentence says it.
-	Sentence string `json:"sentence"`
+	Sentence string   `json:"sentence"`
 	// Facts are JSON pointers into the dossier, Refs ids of source references.
 	Facts []string `json:"facts"`
 	Refs  []string `json:"refs"`

@@ -26,9 +26,7 @@ const (
 )
 
 // Confidences lists every Confidence.
-func Confidences() []Confidence {
-	return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime}
-}
+func Confidences() []Confidence { return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime} }
 
 // EventType is what happened: one of the event types of package rules.
 type EventType string

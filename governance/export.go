@@ -75,11 +75,9 @@ const (
 	// ProposalRows have a proposal and the result of its vote. Such a row replaces the proposal with
 	// all of its ballots, which follow.
 	ProposalRows ExportRowKind = "proposal"
-	// BallotRows have a ballot.
-	BallotRows ExportRowKind = "ballot"
+	BallotRows   ExportRowKind = "ballot"
 	// TopicRows have a forum topic.
 	TopicRows ExportRowKind = "topic"
-	// EventRows have an event.
 	EventRows ExportRowKind = "event"
 )
 

@@ -39,18 +39,12 @@ type Identity struct {
 }
 
 // ProposalKey returns the key of the proposal with this identity.
-func (i Identity) ProposalKey() ProposalKey {
-	return ProposalKey(proposalKeyPrefix + i.hash())
-}
+func (i Identity) ProposalKey() ProposalKey { return ProposalKey(proposalKeyPrefix + i.hash()) }
 
 // TopicKey returns the key of the forum topic with this identity.
-func (i Identity) TopicKey() TopicKey {
-	return TopicKey(topicKeyPrefix + i.hash())
-}
+func (i Identity) TopicKey() TopicKey { return TopicKey(topicKeyPrefix + i.hash()) }
 
-func (i Identity) hash() string {
-	return hashOf(i.DAOID, string(i.Provider), i.ExternalID)
-}
+func (i Identity) hash() string { return hashOf(i.DAOID, string(i.Provider), i.ExternalID) }
 
 // EventID returns the id of the one event of a type about an item, named by its key, of a DAO.
 func EventID(daoID, eventType, itemKey string) string {

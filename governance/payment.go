@@ -51,7 +51,6 @@ type Payment struct {
 	Amount string `msgpack:"amount"`
 	// Units is the same amount in the smallest unit of the token, an integer.
 	Units string `msgpack:"units"`
-
 	// ValidBefore is when the authorization expires.
 	ValidBefore Timestamp `msgpack:"validBefore"`
 	// ClaimedAt is when a request claimed the payment.
@@ -60,7 +59,6 @@ type Payment struct {
 	ChangedAt Timestamp `msgpack:"changedAt"`
 	// SettledAt is when it was charged; nil until then.
 	SettledAt *Timestamp `msgpack:"settledAt"`
-
 	// Transaction is the hash of the transfer, once known.
 	Transaction string `msgpack:"transaction"`
 	// Reason is why the payment was refused, or what is not known of it.

@@ -98,14 +98,10 @@ func RelatedTo(key ProposalKey) RelatedEndpoints {
 }
 
 // Lifecycles lists every Lifecycle.
-func Lifecycles() []Lifecycle {
-	return []Lifecycle{Active, Pending, Closed}
-}
+func Lifecycles() []Lifecycle { return []Lifecycle{Active, Pending, Closed} }
 
 // AllOutcomes lists every Outcome.
-func AllOutcomes() []Outcome {
-	return []Outcome{Passed, Failed, Executed, Canceled, Unknown}
-}
+func AllOutcomes() []Outcome { return []Outcome{Passed, Failed, Executed, Canceled, Unknown} }
 
 // MatchType is a way in which a proposal matches what a resolve request asks for.
 type MatchType string

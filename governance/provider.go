@@ -53,20 +53,14 @@ const (
 )
 
 // IsForum reports whether the provider publishes topics instead of proposals.
-func (p Provider) IsForum() bool {
-	return p == Discourse
-}
+func (p Provider) IsForum() bool { return p == Discourse }
 
 // IsOnchain reports whether a proposal that passes is executed by a transaction.
-func (p Provider) IsOnchain() bool {
-	return p == Tally || p == Governor
-}
+func (p Provider) IsOnchain() bool { return p == Tally || p == Governor }
 
 // AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
 // published is unknown rather than absent.
-func (p Provider) AlwaysHasQuorum() bool {
-	return p.IsOnchain()
-}
+func (p Provider) AlwaysHasQuorum() bool { return p.IsOnchain() }
 
 // EstimatesTimes reports whether a start or end of voting that is still to come is an
 // estimate: contracts state some as numbers of blocks.
@@ -102,9 +96,7 @@ func (p Provider) QuorumChoices() []string {
 
 // QuorumPower returns the voting power that counts towards a quorum: the power of the choices with
 // these keys, or total where there are none. powerOf returns the power that supports a choice.
-func QuorumPower(
-	choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
-) decimal.Decimal {
+func QuorumPower(choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal) decimal.Decimal {
 	if len(choices) == 0 {
 		return total
 	}

@@ -138,9 +138,7 @@ func LinkedID(text string) string {
 }
 
 // snapshotName leaves the space out: ids are hashes, and spaces get renamed.
-func snapshotName(id string) string {
-	return string(Snapshot) + ":" + lowerHexadecimal(id)
-}
+func snapshotName(id string) string { return string(Snapshot) + ":" + lowerHexadecimal(id) }
 
 func governorName(slug, id string) string {
 	return string(Tally) + ":" + strings.ToLower(slug) + ":" + id
@@ -148,9 +146,7 @@ func governorName(slug, id string) string {
 
 // TopicName returns the name under which addresses of every form find a forum topic:
 // the forum's host without "www.", and the topic's number.
-func TopicName(host, id string) string {
-	return canonicalHost(host) + "/" + id
-}
+func TopicName(host, id string) string { return canonicalHost(host) + "/" + id }
 
 // LinkedTopic returns the name (see TopicName) of the forum topic that an address
 // leads to, "" where it leads to none. It knows the forms of Discourse: /t/slug/17 and

@@ -124,9 +124,7 @@ func (r *runoff) count(ballot int) {
 }
 
 // hasMajority reports whether a choice has more than half of the power.
-func (r *runoff) hasMajority() bool {
-	return r.strongest.Add(r.strongest).GreaterThan(r.total)
-}
+func (r *runoff) hasMajority() bool { return r.strongest.Add(r.strongest).GreaterThan(r.total) }
 
 // eliminateWeakest eliminates the weakest choice, and counts its ballots for their next
 // preferences.

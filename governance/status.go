@@ -35,9 +35,7 @@ const (
 )
 
 // Coverages lists every Coverage.
-func Coverages() []Coverage {
-	return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable}
-}
+func Coverages() []Coverage { return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable} }
 
 // VoteCoverage says how many of the upstream ballots are stored.
 type VoteCoverage string

@@ -24,9 +24,7 @@ const maxTimestamp Timestamp = 9214646399999
 type Timestamp int64
 
 // TimestampOf returns t cut to milliseconds.
-func TimestampOf(t time.Time) Timestamp {
-	return Timestamp(t.UnixMilli())
-}
+func TimestampOf(t time.Time) Timestamp { return Timestamp(t.UnixMilli()) }
 
 // OptionalTimestamp returns a time as a Timestamp; nil stays nil.
 func OptionalTimestamp(t *time.Time) *Timestamp {
@@ -92,14 +90,10 @@ func ParseTimestamp(text string) (Timestamp, error) {
 }
 
 // Time returns the moment in UTC.
-func (t Timestamp) Time() time.Time {
-	return time.UnixMilli(int64(t)).UTC()
-}
+func (t Timestamp) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
 // String returns the ISO 8601 form.
-func (t Timestamp) String() string {
-	return t.Time().Format(timestampLayout)
-}
+func (t Timestamp) String() string { return t.Time().Format(timestampLayout) }
 
 // Append appends the ISO 8601 form to a text.
 func (t Timestamp) Append(text []byte) []byte { return t.Time().AppendFormat(text, timestampLayout) }

@@ -72,9 +72,7 @@ func parseAddress(text string) address {
 	return a
 }
 
-func isSlashOrSpace(r rune) bool {
-	return r == '/' || unicode.IsSpace(r)
-}
+func isSlashOrSpace(r rune) bool { return r == '/' || unicode.IsSpace(r) }
 
 func canonicalHost(text string) string {
 	text = strings.TrimSpace(strings.ToLower(text))

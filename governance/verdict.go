@@ -94,9 +94,7 @@ func plainLabel(label string) string {
 	return strings.Join(strings.Fields(strings.TrimFunc(label, isOrnament)), " ")
 }
 
-func isOrnament(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-}
+func isOrnament(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 func lettersOnly(r rune) rune {
 	if r == '\'' || !isOrnament(r) {
@@ -122,9 +120,7 @@ func startsWithAny(text, prefixes string) bool {
 	return slices.ContainsFunc(strings.Fields(prefixes), func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-func isWord(word, words string) bool {
-	return slices.Contains(strings.Split(words, "|"), word)
-}
+func isWord(word, words string) bool { return slices.Contains(strings.Split(words, "|"), word) }
 
 // isDenial reports whether words deny something that is no rejection: "Don't extend".
 func isDenial(words []string) bool {

@@ -78,7 +78,6 @@ type ChoiceTotal struct {
 // Ballot is one row of a proposal's ballots: a voter's latest, with the voter's name.
 type Ballot struct {
 	ExportedBallot
-
 	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 }
 

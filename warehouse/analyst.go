@@ -113,7 +113,6 @@ func (a *Analyst) read(ctx context.Context, sql string) (string, error) {
 // boundedText is a text of which a server may not write more than what is left.
 type boundedText struct {
 	strings.Builder
-
 	left int
 }
 
@@ -135,9 +134,7 @@ func (a *Analyst) Close() error {
 // of ClickHouse's formats; a FORMAT clause in the query takes precedence. settings are
 // the format's settings, and are left out where the user may not set them. An error is the one
 // of the server: it may follow after a part of the result.
-func (a *Analyst) Ask(
-	ctx context.Context, sql, format string, settings map[string]string, out io.Writer,
-) error {
+func (a *Analyst) Ask(ctx context.Context, sql, format string, settings map[string]string, out io.Writer) error {
 	parameters := url.Values{"default_format": {format}}
 	maps.Copy(parameters, a.always)
 	for name, value := range settings {

@@ -69,7 +69,7 @@ func OpenArchive(ctx context.Context, o Options) (*Archive, error) {
 	}
 	// A snapshot shares its data with the tables, so dropping it loses nothing.
 	options.Settings["max_table_size_to_drop"] = 0
-	a := &Archive{warehouse: &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}}
+	a := &Archive{warehouse: &Warehouse{options: options, cluster: o.Cluster}}
 	a.warehouse.Conn.maxExecutionTime = o.QueryTimeout
 	err = Retry(ctx, o.Wait, o.Logger, func() error { return a.connect(ctx) })
 	return a, err

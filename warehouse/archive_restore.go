@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // earlierFiles are the tables of 0.1.0. Warehouses that began with it have some of them, and
@@ -103,7 +101,11 @@ func (a *Archive) makeTables(ctx context.Context, shard int, database string, r 
 	for _, s := range statements {
 		name := a.localName(s)
 		made[name] = true
-		if err := a.makeTable(ctx, conn, s, slices.Contains(r.Tables, name)); err != nil {
+		if !slices.Contains(r.Tables, name) {
+			continue
+		}
+		// The first is about the table that holds the rows.
+		if err := conn.Exec(ctx, a.warehouse.shardStatements(s)[0]); err != nil {
 			return fmt.Errorf("make table %s: %w", name, err)
 		}
 	}
@@ -118,14 +120,6 @@ func (a *Archive) makeTables(ctx context.Context, shard int, database string, r 
 		}
 	}
 	return nil
-}
-
-func (a *Archive) makeTable(ctx context.Context, conn driver.Conn, s statement, wanted bool) error {
-	if !wanted {
-		return nil
-	}
-	// The first is about the table that holds the rows.
-	return conn.Exec(ctx, a.warehouse.shardStatements(s)[0])
 }
 
 // localName returns the name of the table that holds the rows of a shard.

@@ -64,9 +64,7 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 }
 
 // PrepareBatch starts an insert unless ctx has ended.
-func (c connection) PrepareBatch(
-	ctx context.Context, query string, options ...driver.PrepareBatchOption,
-) (driver.Batch, error) {
+func (c connection) PrepareBatch(ctx context.Context, query string, options ...driver.PrepareBatchOption) (driver.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
 	if err != nil {
 		return err
 	}
-	w := &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}
+	w := &Warehouse{options: options, cluster: o.Cluster}
 	statements, err := migrations(files)
 	if err != nil {
 		return err

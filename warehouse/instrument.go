@@ -129,7 +129,6 @@ func (s runningStatement) end(err error) {
 
 type measuredRows struct {
 	driver.Rows
-
 	exchange runningStatement
 }
 
@@ -145,7 +144,6 @@ func (r measuredRows) Close() error {
 
 type measuredRow struct {
 	driver.Row
-
 	exchange runningStatement
 }
 
@@ -166,7 +164,6 @@ func (r measuredRow) ScanStruct(into any) error {
 // measuredBatch is an insert whose Send is measured.
 type measuredBatch struct {
 	driver.Batch
-
 	ctx     context.Context //nolint:containedctx // the context of PrepareBatch
 	measure *statementMetrics
 	sql     string

@@ -19,10 +19,6 @@ const (
 	maxPause   = 5 * time.Second
 )
 
-// unreachableCodes are the error codes of a server that is stopping or cannot reach
-// another one: SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED.
-func unreachableCodes() []int32 { return []int32{209, 210, 236} }
-
 // fullCode is the error code of a server whose disk is full: NOT_ENOUGH_SPACE.
 const fullCode = 243
 
@@ -33,7 +29,8 @@ func classifyError(err error) error {
 		return err
 	}
 	var exception *clickhouse.Exception
-	if !errors.As(err, &exception) || slices.Contains(unreachableCodes(), exception.Code) {
+	// A server that is stopping or cannot reach another one: SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED.
+	if !errors.As(err, &exception) || slices.Contains([]int32{209, 210, 236}, exception.Code) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if exception.Code == fullCode {

@@ -43,9 +43,7 @@ func Find[T any](ctx context.Context, w *Warehouse, operation, sql string, args 
 }
 
 // FindRefs is Find for a query over the external table "wanted_proposals".
-func FindRefs[T any](
-	ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any,
-) ([]T, error) {
+func FindRefs[T any](ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any) ([]T, error) {
 	rows, err := w.QueryRefs(ctx, sql, refs, args...)
 	return SelectRows[T](rows, err, operation)
 }
@@ -278,9 +276,7 @@ func InsertRows[T any](
 }
 
 // ExternalTable returns a table that travels with a query: one row for each of rows.
-func ExternalTable[T any](
-	name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error,
-) (*ext.Table, error) {
+func ExternalTable[T any](name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error) (*ext.Table, error) {
 	table, err := ext.NewTable(name, columns...)
 	if err != nil {
 		return nil, err
@@ -297,9 +293,7 @@ func ExternalTable[T any](
 func TextColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
 
 // QueryWith runs a query over one external table. It passes an error of making the table on.
-func (w *Warehouse) QueryWith(
-	ctx context.Context, table *ext.Table, err error, sql string, args ...any,
-) (driver.Rows, error) {
+func (w *Warehouse) QueryWith(ctx context.Context, table *ext.Table, err error, sql string, args ...any) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -307,9 +301,7 @@ func (w *Warehouse) QueryWith(
 }
 
 // QueryRefs runs a query over the external table "wanted_proposals".
-func (w *Warehouse) QueryRefs(
-	ctx context.Context, sql string, refs []record.RefHash, args ...any,
-) (driver.Rows, error) {
+func (w *Warehouse) QueryRefs(ctx context.Context, sql string, refs []record.RefHash, args ...any) (driver.Rows, error) {
 	wanted, err := RefTable(refs)
 	return w.QueryWith(ctx, wanted, err, sql, args...)
 }

@@ -89,7 +89,6 @@ type Warehouse struct {
 	Conn    connection
 	options *clickhouse.Options
 	cluster string
-	logger  *slog.Logger
 	// FollowVersion gives the versions of rows that followers write.
 	FollowVersion versionClock
 	// committed is called after every committed batch; nil for no call.
@@ -118,7 +117,7 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}
+	w := &Warehouse{options: options, cluster: o.Cluster}
 	w.Conn.maxExecutionTime = o.QueryTimeout
 	migrate := func() error {
 		return w.migrate(ctx, func(found schemaState) bool { return found == schemaMissing })
@@ -149,9 +148,7 @@ func (w *Warehouse) reconnect(ctx context.Context) (err error) {
 }
 
 // Close closes the connections.
-func (w *Warehouse) Close() error {
-	return w.Conn.Close()
-}
+func (w *Warehouse) Close() error { return w.Conn.Close() }
 
 // Ping returns ErrUnreachable when the server does not answer.
 func (w *Warehouse) Ping(ctx context.Context) error {

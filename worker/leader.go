@@ -27,7 +27,6 @@ const releaseTimeout = time.Second
 // copies of large lists, derives events and signals, and delivers them to webhooks.
 type Leader struct {
 	Options
-
 	lease   *cache.Lease
 	leading prometheus.Gauge
 	// errors is shared with publisher and feed.

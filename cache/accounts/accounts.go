@@ -26,6 +26,4 @@ type Store struct {
 }
 
 // New returns a store that shares the connections of a cache. Closing the cache closes them.
-func New(store *cache.Store) *Store {
-	return &Store{cache: store, conn: store.Conn()}
-}
+func New(store *cache.Store) *Store { return &Store{cache: store, conn: store.Conn()} }

@@ -37,9 +37,7 @@ const (
 )
 
 // BucketKey names a token bucket of a caller. redis_rate adds a prefix of its own.
-func BucketKey(caller, bucket string) string {
-	return namespace + "{limit:" + caller + "}:" + bucket
-}
+func BucketKey(caller, bucket string) string { return namespace + "{limit:" + caller + "}:" + bucket }
 
 // QuotaKey names the count of responses that a caller has used in a month (YYYY-MM).
 func QuotaKey(caller, month string) cache.Key {
@@ -55,18 +53,10 @@ func PaidFileKey(caller, file string) cache.Key {
 	return cache.Key(namespace + "{limit:" + caller + "}:file:" + base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
-func paymentKey(id string) cache.Key {
-	return cache.Key(paymentTag + "claim:" + id)
-}
+func paymentKey(id string) cache.Key { return cache.Key(paymentTag + "claim:" + id) }
 
-func paymentLeaseKey(id string) cache.Key {
-	return cache.Key(paymentTag + "lease:" + id)
-}
+func paymentLeaseKey(id string) cache.Key { return cache.Key(paymentTag + "lease:" + id) }
 
-func refusedRevisionKey(id string) cache.Key {
-	return cache.Key(paymentTag + "refused:" + id)
-}
+func refusedRevisionKey(id string) cache.Key { return cache.Key(paymentTag + "refused:" + id) }
 
-func paidResponseKey(id string) cache.Key {
-	return cache.Key(paymentTag + "answer:" + id)
-}
+func paidResponseKey(id string) cache.Key { return cache.Key(paymentTag + "answer:" + id) }

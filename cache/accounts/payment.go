@@ -101,9 +101,7 @@ func expiryOf(p governance.Payment) int64 {
 }
 
 // millisecondsUntil returns the TTL of a key that is to go at a time in Unix milliseconds.
-func millisecondsUntil(at int64) int64 {
-	return max(1, at-time.Now().UnixMilli())
-}
+func millisecondsUntil(at int64) int64 { return max(1, at-time.Now().UnixMilli()) }
 
 // deleteExpired deletes a payment unless its expiry was postponed.
 //

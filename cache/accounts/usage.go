@@ -26,9 +26,7 @@ func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) erro
 // Counters returns about limit counters that are not drained yet, in no order, and the
 // cursor of the next ones. It begins at cursor 0, and ends when the next cursor is 0: every
 // counter that was there all the time has been returned then, some perhaps twice.
-func (s *Store) Counters(
-	ctx context.Context, cursor uint64, limit int64,
-) (counters []UsageCounter, next uint64, err error) {
+func (s *Store) Counters(ctx context.Context, cursor uint64, limit int64) (counters []UsageCounter, next uint64, err error) {
 	pairs, next, err := cache.Client(s.conn).HScan(ctx, string(usageKey), cursor, "", limit).Result()
 	if err != nil {
 		return nil, 0, cache.WrapError(err)

@@ -197,15 +197,12 @@ func (d *Decoded) token() string {
 	if token != "" {
 		return nativeOr(token)
 	}
-	isOfToken := slices.ContainsFunc(tokenFunctions(), func(of string) bool { return strings.HasPrefix(name, of) })
+	// The names of functions that move the called contract itself begin so.
+	ofTokens := []string{"transfer", "safeTransfer", "safeBatchTransfer", "batchTransfer", "multiTransfer", "receiveWithAuthorization", "move", "push", "deposit", "allocateTo"}
+	isOfToken := slices.ContainsFunc(ofTokens, func(of string) bool { return strings.HasPrefix(name, of) })
 	// Code that runs in the caller's name moves another token than the contract that has it.
 	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall {
 		return Unstated
 	}
 	return d.Target
-}
-
-// tokenFunctions begin the names of the functions that move the called contract itself.
-func tokenFunctions() []string {
-	return []string{"transfer", "safeTransfer", "safeBatchTransfer", "batchTransfer", "multiTransfer", "receiveWithAuthorization", "move", "push", "deposit", "allocateTo"}
 }

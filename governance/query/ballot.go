@@ -13,9 +13,6 @@ const (
 	BallotsByTime BallotOrder = "time"
 )
 
-// KindBallots is the kind of Ballots.
-const KindBallots Kind = "ballots"
-
 // Ballots selects ballots of one proposal.
 type Ballots struct {
 	// Proposal is the proposal whose ballots are listed.

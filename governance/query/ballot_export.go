@@ -2,12 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// The kinds of BallotExport and BallotPart.
-const (
-	KindBallotExport Kind = "ballot-export"
-	KindBallotPart   Kind = "ballot-part"
-)
-
 // ExportRows is the number of ballots in a part of an export; the last part has fewer.
 const ExportRows = 20_000
 

@@ -2,12 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// The kinds of DAOExport and DAOPart.
-const (
-	KindDAOExport Kind = "dao-export"
-	KindDAOPart   Kind = "dao-part"
-)
-
 // DAOPartRows is the maximum number of rows of a part of an export of a DAO.
 const DAOPartRows = 50_000
 

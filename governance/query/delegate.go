@@ -14,9 +14,6 @@ const (
 	DelegatesByActivity DelegateOrder = "activity"
 )
 
-// KindDelegates is the kind of Delegates.
-const KindDelegates Kind = "delegates"
-
 // Delegates selects delegates of one DAO.
 type Delegates struct {
 	// DAOID is the DAO whose delegates are listed.
@@ -63,9 +60,6 @@ const (
 	DelegationsReceived DelegationDirection = "received"
 )
 
-// KindVoterDelegations is the kind of VoterDelegations.
-const KindVoterDelegations Kind = "voter-delegations"
-
 // VoterDelegations selects delegations of one voter that apply now: the newest first, those without
 // a time last, delegations of one time by token or registry, delegator and delegate.
 type VoterDelegations struct {
@@ -99,9 +93,6 @@ type VoterDelegationPosition struct {
 func (VoterDelegations) PositionOf(d governance.VoterDelegation) VoterDelegationPosition {
 	return VoterDelegationPosition{Since: d.Since, Where: d.DelegationScope.String(), Delegator: d.Delegator, Delegate: d.Delegate}
 }
-
-// KindOpenVotes is the kind of OpenVotes.
-const KindOpenVotes Kind = "open-votes"
 
 // OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
 // votes of one deadline by proposal key.

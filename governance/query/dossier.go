@@ -2,9 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// KindDossier is the kind of Dossier.
-const KindDossier Kind = "dossier"
-
 // Dossier selects what is computed about one proposal for its evidence.
 type Dossier struct {
 	Proposal governance.ProposalKey `param:"proposalKey"`

@@ -13,9 +13,6 @@ const (
 	EventTimeDiscovered EventTime = "discoveredTime"
 )
 
-// KindEvents is the kind of Events.
-const KindEvents Kind = "events"
-
 // Events selects events in a window of time: the newest first, events of one time by id,
 // descending.
 type Events struct {

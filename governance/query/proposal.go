@@ -37,9 +37,6 @@ const (
 // one of which only one end is given.
 const MaxProposalWindow = 365 * 24 * time.Hour
 
-// KindProposals is the kind of Proposals.
-const KindProposals Kind = "proposals"
-
 // Proposals selects proposals of all DAOs.
 type Proposals struct {
 	// DAOID selects proposals of one DAO; empty selects all.
@@ -108,9 +105,6 @@ type ProposalPosition struct {
 
 // MaxCandidates is the maximum number of proposals that a Resolve finds.
 const MaxCandidates = 20
-
-// KindResolve is the kind of Resolve.
-const KindResolve Kind = "resolve"
 
 // Resolve selects the proposals that an address, a title or an id may mean. Exactly one
 // of URL, Title and ExternalID is given.

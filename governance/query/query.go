@@ -24,9 +24,30 @@
 // opaque cursor.
 package query
 
-// Kind names a list, or another answer, whose pages are computed on demand. Each kind
-// stands with its query.
+// Kind names a list, or another answer, whose pages are computed on demand.
 type Kind string
+
+// The kinds, each of the query of that name. Stored pages of the kind "history" have no labels of
+// choices, and are not read.
+const (
+	KindBallots          Kind = "ballots"
+	KindBallotExport     Kind = "ballot-export"
+	KindBallotPart       Kind = "ballot-part"
+	KindDAOExport        Kind = "dao-export"
+	KindDAOPart          Kind = "dao-part"
+	KindDelegates        Kind = "delegates"
+	KindVoterDelegations Kind = "voter-delegations"
+	KindOpenVotes        Kind = "open-votes"
+	KindDossier          Kind = "dossier"
+	KindEvents           Kind = "events"
+	KindProposals        Kind = "proposals"
+	KindResolve          Kind = "resolve"
+	KindSignals          Kind = "signals"
+	KindTopics           Kind = "topics"
+	KindVoters           Kind = "voters"
+	KindProfile          Kind = "profile"
+	KindVoterVotes       Kind = "voter-votes"
+)
 
 // Page is a query that identifies one page completely: equal queries have equal pages. It is
 // in canonical form, so that two spellings of one request are equal.

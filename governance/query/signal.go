@@ -16,9 +16,6 @@ const (
 	SignalsByDeadline SignalOrder = "deadlineAsc"
 )
 
-// KindSignals is the kind of Signals.
-const KindSignals Kind = "signals"
-
 // Signals selects signals that were detected in a window of time.
 type Signals struct {
 	// DAOID selects signals of one DAO; empty selects all.

@@ -19,9 +19,6 @@ const (
 	TopicsByReplies TopicOrder = "repliesDesc"
 )
 
-// KindTopics is the kind of Topics.
-const KindTopics Kind = "topics"
-
 // Topics selects forum topics of all DAOs.
 type Topics struct {
 	// DAOID selects topics of one DAO; empty selects all.

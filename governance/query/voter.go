@@ -5,9 +5,6 @@ import "pnyx/governance"
 // Voter is the identity of a voter, as governance.VoterIdentity spells it.
 type Voter string
 
-// KindVoters is the kind of Voters.
-const KindVoters Kind = "voters"
-
 // Voters selects voters of one DAO: the highest voting power first, equal ones by
 // identity, ascending.
 type Voters struct {
@@ -35,9 +32,6 @@ func (Voters) PositionOf(voter governance.DAOVoter) VoterPosition {
 	return VoterPosition{Power: voter.TotalVotingPower, Voter: voter.VoterIdentity}
 }
 
-// KindProfile is the kind of Profile.
-const KindProfile Kind = "profile"
-
 // Profile selects one voter over all DAOs.
 type Profile struct {
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
@@ -48,10 +42,6 @@ func (Profile) Kind() Kind { return KindProfile }
 
 // Scope implements Page: a publication changes too many voters to keep a version of each.
 func (Profile) Scope() Scope { return Scope{} }
-
-// KindVoterVotes is the kind of VoterVotes. Pages of the kind "history" have no labels of
-// choices, and are not read.
-const KindVoterVotes Kind = "voter-votes"
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
 // ballots of one time by proposal key, descending.

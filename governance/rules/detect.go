@@ -14,14 +14,10 @@ import (
 )
 
 // points cuts a number of points to a whole one.
-func points(of decimal.Decimal) int {
-	return int(of.IntPart())
-}
+func points(of decimal.Decimal) int { return int(of.IntPart()) }
 
 // tenths returns n ÷ 10.
-func tenths(n int64) decimal.Decimal {
-	return decimal.New(n, -1)
-}
+func tenths(n int64) decimal.Decimal { return decimal.New(n, -1) }
 
 // detectDeadline hits for every vote with a known end, unless it was canceled. A vote
 // shorter than the window is reported from its start, and then without interim figures.
@@ -155,9 +151,7 @@ func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
-func (f VoteFacts) label(choice int) string {
-	return Quoted(f.Choices[choice].Label, maxLabelRunes)
-}
+func (f VoteFacts) label(choice int) string { return Quoted(f.Choices[choice].Label, maxLabelRunes) }
 
 // raceEvidence returns the figures of both rules on narrow margins.
 func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {

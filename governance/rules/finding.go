@@ -1,9 +1,6 @@
 package rules
 
 import (
-	"fmt"
-	"strings"
-
 	"pnyx/governance"
 )
 
@@ -69,12 +66,4 @@ func FindingRuleOf(name string) FindingRule {
 		}
 	}
 	return FindingRule{Name: name}
-}
-
-// writeFindings writes the list of findings for docs/rules.md.
-func writeFindings(text *strings.Builder) {
-	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of evidence says, with severity and version of the rule; no score follows.\n\n")
-	for _, rule := range FindingRules() {
-		fmt.Fprintf(text, "- `%s` (%s, %d): %s\n", rule.Name, rule.Severity, rule.Version, rule.Condition)
-	}
 }

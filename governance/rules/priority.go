@@ -56,11 +56,3 @@ const (
 	SeverityWarning  = "warning"
 	SeverityCritical = "critical"
 )
-
-// Actionabilities of derived signals: what a reader can do about them.
-const (
-	VoteNow = "vote_now"
-	Execute = "execute"
-	Review  = "review"
-	Monitor = "monitor"
-)

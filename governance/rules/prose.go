@@ -32,9 +32,7 @@ func amountText(amount decimal.Decimal) string {
 }
 
 // countText writes a number in groups of three digits.
-func countText(count uint64) string {
-	return governance.GroupDigits(fmt.Sprint(count))
-}
+func countText(count uint64) string { return governance.GroupDigits(fmt.Sprint(count)) }
 
 // percentOf returns part ÷ whole in percent, cut at one decimal place; 0 where whole is 0.
 func percentOf(part, whole decimal.Decimal) decimal.Decimal {
@@ -78,9 +76,7 @@ func NameVoter(text, voter string, name governance.VoterName) string {
 }
 
 // Quoted puts upstream text into quotes, on one line of at most maxRunes characters.
-func Quoted(text string, maxRunes int) string {
-	return "“" + oneLine(text, maxRunes) + "”"
-}
+func Quoted(text string, maxRunes int) string { return "“" + oneLine(text, maxRunes) + "”" }
 
 // oneLine returns a text on one line of at most maxRunes characters.
 func oneLine(text string, maxRunes int) string {
@@ -92,9 +88,7 @@ func oneLine(text string, maxRunes int) string {
 }
 
 // hourText writes a moment to the minute.
-func hourText(at governance.Timestamp) string {
-	return at.Time().Format("2 January 2006, 15:04 UTC")
-}
+func hourText(at governance.Timestamp) string { return at.Time().Format("2 January 2006, 15:04 UTC") }
 
 // counted writes a number with the noun it counts.
 func counted(count uint64, one, many string) string {

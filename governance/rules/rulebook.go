@@ -24,7 +24,10 @@ func Rulebook() []byte {
 		fmt.Fprintf(&text, "- `%s` (`%s`): %s `%s`\n",
 			rule.Code, rule.Field, rule.Meaning, strings.Join(rule.Details, "`, `"))
 	}
-	writeFindings(&text)
+	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of evidence says, with severity and version of the rule; no score follows.\n\n")
+	for _, rule := range FindingRules() {
+		fmt.Fprintf(&text, "- `%s` (%s, %d): %s\n", rule.Name, rule.Severity, rule.Version, rule.Condition)
+	}
 	return []byte(text.String())
 }
 

@@ -48,7 +48,6 @@ type SignalRule struct {
 	Actionability string
 	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
-
 	// onVote, onTopic and onDelegate derive the signal; those for other items are nil.
 	onVote     func(VoteFacts) (RuleHit, bool)
 	onTopic    func(TopicActivity) (RuleHit, bool)

@@ -42,7 +42,6 @@ type TopicRule struct {
 // topicWords is the input of a rule: the topic's texts as words in lower case.
 type topicWords struct {
 	TopicFacts
-
 	// marks are the words in square brackets of the title.
 	title, marks, category, tags, body []string
 }
@@ -199,6 +198,4 @@ func countOf(words []string, terms string) (found int) {
 	return found
 }
 
-func listed(terms string) string {
-	return strings.Join(strings.Fields(terms), ", ")
-}
+func listed(terms string) string { return strings.Join(strings.Fields(terms), ", ") }

@@ -63,9 +63,7 @@ func (f VoteFacts) weighBefore(score int) int {
 }
 
 // bySize returns the part of a score, in parts of 2 × fullBallots, for a number of ballots.
-func bySize(votes uint64) int {
-	return fullBallots + int(min(votes, fullBallots))
-}
+func bySize(votes uint64) int { return fullBallots + int(min(votes, fullBallots)) }
 
 // Importance returns the importance of an event of the vote: ImportanceOf's, where the
 // vote is over by what its result deserves.

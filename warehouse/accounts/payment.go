@@ -86,6 +86,4 @@ func (a Accounts) Payments(ctx context.Context, f PaymentFilter) ([]governance.P
 
 // unixMilliseconds returns the milliseconds of a time; 0 for the zero time, which is
 // before all others.
-func unixMilliseconds(t time.Time) int64 {
-	return max(t.UnixMilli(), 0)
-}
+func unixMilliseconds(t time.Time) int64 { return max(t.UnixMilli(), 0) }

@@ -117,9 +117,7 @@ func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) er
 
 // DueDeliveries returns the first messages that each of some endpoints should get at a time:
 // up to limit for each, in order.
-func (a Accounts) DueDeliveries(
-	ctx context.Context, endpointIDs []string, now time.Time, limit uint64,
-) ([]Delivery, error) {
+func (a Accounts) DueDeliveries(ctx context.Context, endpointIDs []string, now time.Time, limit uint64) ([]Delivery, error) {
 	return warehouse.Find[Delivery](ctx, a.w, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)),
 		sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
 		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))

@@ -54,7 +54,6 @@ type Options struct {
 // session is one use of a destination.
 type session struct {
 	Options
-
 	store store
 	// staging is the store in the folder Staging; nil without one.
 	staging store

@@ -44,7 +44,6 @@ func isDigest(text string) bool {
 
 type storedFile struct {
 	object
-
 	// digest is its SHA-256 in hexadecimal; empty in backups of versions that made no list.
 	digest string
 }
@@ -201,7 +200,6 @@ func (s *session) checkContent(ctx context.Context, files []storedFile) error {
 // checking reads files and reports how far it is.
 type checking struct {
 	*session
-
 	done, total int64
 }
 

@@ -29,7 +29,6 @@ const (
 // bucketStore is a store in an S3 bucket, which it addresses by path.
 type bucketStore struct {
 	S3
-
 	client *minio.Client
 	// root is the address of the bucket.
 	root   *url.URL
@@ -155,7 +154,6 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // boundedBody is a body that ends with an error where it is too long.
 type boundedBody struct {
 	io.ReadCloser
-
 	left int
 }
 

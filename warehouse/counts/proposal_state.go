@@ -48,7 +48,6 @@ type ProposalState struct {
 	TotalPower decimal.Decimal
 	// Settled reports whether the totals are final, provided that the vote is over.
 	Settled bool
-	// Choices are the proposal's choices.
 	Choices []governance.Choice `ch:"-"`
 	// Bounds say which ballots are valid.
 	Bounds governance.ChoiceBounds `ch:"-"`

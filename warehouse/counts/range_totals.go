@@ -52,9 +52,7 @@ func rangeStarts(
 
 // RangeTotals returns the vote totals of some ranges of a proposal's voters, in the order
 // of the ranges. The ranges are in order and do not overlap.
-func RangeTotals(
-	ctx context.Context, w *warehouse.Warehouse, ref record.RefHash, ranges []VoterRange,
-) ([]VoteTotals, error) {
+func RangeTotals(ctx context.Context, w *warehouse.Warehouse, ref record.RefHash, ranges []VoterRange) ([]VoteTotals, error) {
 	condition, args := voterCondition(ranges)
 	condition = "proposal_ref = unhex({ref:String}) AND (" + condition + ")"
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))

@@ -21,27 +21,25 @@ type stored[V any] struct {
 	value       V
 }
 
-// storedSums are sums over ballots, by key, that are counted again only when the ballots have
-// changed.
-type storedSums[K comparable, V any] struct {
-	fingerprints func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]uint64, error)
-	read         func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]stored[V], error)
-	count        func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]V, error)
-	write        func(ctx context.Context, w *warehouse.Warehouse, counted map[K]V, fingerprints map[K]uint64) error
-}
-
-// get returns the stored sums whose ballots are unchanged, and counts and stores all others.
-func (s storedSums[K, V]) get(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]V, error) {
+// storedSums returns sums over ballots, by key: the stored ones whose ballots are unchanged. It counts
+// and stores all others.
+func storedSums[K comparable, V any](
+	ctx context.Context, w *warehouse.Warehouse, keys []K,
+	fingerprints func(context.Context, *warehouse.Warehouse, []K) (map[K]uint64, error),
+	read func(context.Context, *warehouse.Warehouse, []K) (map[K]stored[V], error),
+	count func(context.Context, *warehouse.Warehouse, []K) (map[K]V, error),
+	write func(ctx context.Context, w *warehouse.Warehouse, counted map[K]V, fingerprints map[K]uint64) error,
+) (map[K]V, error) {
 	if len(keys) == 0 {
 		return map[K]V{}, nil
 	}
 	// Read before the ballots are counted: a sum with ballots that land meanwhile does not match
 	// the next time.
-	now, err := s.fingerprints(ctx, w, keys)
+	now, err := fingerprints(ctx, w, keys)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.read(ctx, w, keys)
+	before, err := read(ctx, w, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +55,12 @@ func (s storedSums[K, V]) get(ctx context.Context, w *warehouse.Warehouse, keys 
 	if len(changed) == 0 {
 		return sums, nil
 	}
-	counted, err := s.count(ctx, w, changed)
+	counted, err := count(ctx, w, changed)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(sums, counted)
-	return sums, s.write(ctx, w, counted, now)
+	return sums, write(ctx, w, counted, now)
 }
 
 func fingerprintOf(statements ...string) driver.NamedValue {
@@ -76,9 +74,7 @@ func fingerprintOf(statements ...string) driver.NamedValue {
 // StoredVoteTotals is VoteTotalsOf for a publication of everything: it counts the proposals alone
 // whose ballots have changed since it last counted them.
 func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	return storedSums[record.RefHash, VoteTotals]{
-		ballotFingerprints, storedTotals, VoteTotalsOf, storeTotals,
-	}.get(ctx, w, refs)
+	return storedSums(ctx, w, refs, ballotFingerprints, storedTotals, VoteTotalsOf, storeTotals)
 }
 
 func ballotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
@@ -134,9 +130,7 @@ func storeTotals(
 // StoredParticipation is ParticipationOf for a publication of everything: it counts the DAOs alone
 // whose ballots have changed since it last counted them.
 func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
-	return storedSums[string, Participation]{
-		daoFingerprints, storedParticipation, ParticipationOf, storeParticipation,
-	}.get(ctx, w, daoIDs)
+	return storedSums(ctx, w, daoIDs, daoFingerprints, storedParticipation, ParticipationOf, storeParticipation)
 }
 
 func daoFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {

@@ -30,14 +30,11 @@ const (
 	// readyTimeout bounds the time until an engine answers its first query. It takes
 	// 0.3 s on an idle machine, and many times as long on a busy one.
 	readyTimeout = time.Minute
-
 	// lockTimeout is how long Start waits for the previous engine of the folder to end.
 	// It outlasts childGracePeriod, so that a start right after a crash succeeds.
 	lockTimeout = childGracePeriod + 3*time.Second
-
 	// stopTimeout bounds Stop if its context has no deadline.
 	stopTimeout = childGracePeriod + 7*time.Second
-
 	// portAttempts is how often Start chooses free ports. Another process may take a
 	// port before the engine listens on it.
 	portAttempts = 3
@@ -48,43 +45,32 @@ type Options struct {
 	// DataDir is the folder of data, configuration and lock. Start creates it. Only one
 	// engine at a time can use it.
 	DataDir string
-
 	// Program is the program to run, as Locate returns it.
 	Program Program
-
 	// Executable is the path of a program that passes ChildCommand to RunChild. Empty
 	// means the running program.
 	Executable string
-
 	// Logger logs starts, stops and errors. Nil discards them.
 	Logger *slog.Logger
-
 	// Password is the password of User. Empty means a random one per start. Engines of
 	// one cluster must share a password (see Shards).
 	Password string
-
 	// TCPPort and HTTPPort are the ports to listen on. Zero means a free port.
 	TCPPort, HTTPPort int
-
 	// Shards are the native addresses, "host:port", of the shards of the cluster
 	// ClusterName, including this engine. All share User and Password.
 	Shards []string
-
 	// AnalystListen is the address at which AnalystUser, and no other user, is let in, over
 	// HTTP. Empty means a free port of the loopback interface.
 	AnalystListen string
-
 	// AnalystPassword is the password of AnalystUser. Empty means one that is kept in the
 	// data folder from the first start on, see PasswordPath.
 	AnalystPassword string
-
 	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx_views.votes". It has no
 	// others.
 	AnalystGrants []string
-
 	// AnalystLimits bound each query of AnalystUser. A zero field means its default.
 	AnalystLimits AnalystLimits
-
 	// MaxMemory is the memory limit of the engine in bytes. Zero means 16 GiB. 60 % of
 	// the machine's memory is a limit in any case.
 	MaxMemory int64
@@ -111,7 +97,6 @@ type Engine struct {
 	supervised chan struct{} // closed when supervise has returned
 	stop       sync.Once
 	stopErr    error
-
 	// proxy is where analysts connect. It outlives restarts of the process.
 	proxy *proxy.Proxy
 

@@ -28,7 +28,6 @@ type FetchOptions struct {
 	// CacheDir is the folder for the library. Empty means pnyx/engine/VERSION in the
 	// user's cache folder.
 	CacheDir string
-
 	// Progress receives a line about the current step at least once a second. Calls do
 	// not overlap. Nil discards the lines.
 	Progress func(line string)

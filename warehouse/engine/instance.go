@@ -18,11 +18,9 @@ import (
 const (
 	// User has all permissions.
 	User = "pnyx"
-
 	// AnalystUser may only read what Options.AnalystGrants name, within limits. It cannot
 	// write tables, and cannot read files or URLs.
 	AnalystUser = "analyst"
-
 	// AnalystDatabase is the database that AnalystUser may open: the views of "pnyx".
 	AnalystDatabase = "pnyx_views"
 )

@@ -12,7 +12,6 @@ import (
 const (
 	// tailLines is the number of output lines in the error about an engine's exit.
 	tailLines = 8
-
 	// maxLineBytes is the maximum length of a line. The engine repeats queries in messages.
 	maxLineBytes = 1 << 10
 )

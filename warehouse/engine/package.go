@@ -15,7 +15,6 @@ const Version = "26.7.3-stable.1"
 type npmPackage struct {
 	name    string
 	version string
-
 	// integrity is the hash of the tarball in the registry's form, "sha512-" and base64.
 	// Empty means that the hash is not pinned: Fetch then trusts the hash that the
 	// registry states first, records it, and requires it from then on.

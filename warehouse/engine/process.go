@@ -39,9 +39,7 @@ type process struct {
 // startProcess starts the engine on the ports of instance. The child inherits the lock
 // of the data folder: even if this process is killed, no other process can lock the
 // folder before the engine has ended.
-func startProcess(
-	ctx context.Context, options Options, instance Instance, lock *os.File,
-) (*process, error) {
+func startProcess(ctx context.Context, options Options, instance Instance, lock *os.File) (*process, error) {
 	p := &process{output: &output{logger: options.Logger}, exited: make(chan struct{})}
 	// The process outlives ctx, which bounds the start only.
 	//nolint:gosec // our own program
@@ -60,7 +58,11 @@ func startProcess(
 	if err := p.start(lock); err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	go p.watch()
+	go func() {
+		p.err = p.command.Wait()
+		p.terminal.Close()
+		close(p.exited)
+	}()
 	return p, nil
 }
 
@@ -100,13 +102,6 @@ func arguments(options Options, instance Instance) []string {
 		"--enable-progress-table-toggle=0",
 		"--query=" + serverQueries,
 	}
-}
-
-// watch waits until the process ends and closes exited.
-func (p *process) watch() {
-	p.err = p.command.Wait()
-	p.terminal.Close()
-	close(p.exited)
 }
 
 func (p *process) pid() int { return p.command.Process.Pid }

@@ -10,7 +10,6 @@ import (
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
-
 	// stableAfter is how long an engine must run for its failures to start from zero again.
 	stableAfter = time.Minute
 )

@@ -32,9 +32,7 @@ type unpackedFile struct {
 
 // unpack extracts the library, and no other file, from an npm tarball into dir. It syncs
 // the library to disk.
-func unpack(
-	ctx context.Context, tarball, dir string, report func(string),
-) (unpackedFile, error) {
+func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpackedFile, error) {
 	file, err := os.Open(tarball) //nolint:gosec // our own work folder
 	if err != nil {
 		return unpackedFile{}, fmt.Errorf("open tarball: %w", err)

@@ -62,9 +62,7 @@ type feedRowKey struct {
 	id    string
 }
 
-func (r StoredFeedRow) key() feedRowKey {
-	return feedRowKey{r.Basis, r.At, r.ID}
-}
+func (r StoredFeedRow) key() feedRowKey { return feedRowKey{r.Basis, r.At, r.ID} }
 
 // StoredEvents returns the stored events that are derived from the items, two rows for each event.
 func (f Feed) StoredEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {

@@ -158,7 +158,11 @@ func (r *importRun) readFile(file source.File) error {
 		return nil
 	}
 	if f.rejected == 0 || r.TolerateRejects {
-		r.synced.merge(f.sources)
+		for kind, refs := range f.sources {
+			for ref := range refs {
+				r.synced.add(kind, ref)
+			}
+		}
 	}
 	return nil
 }

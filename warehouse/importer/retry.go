@@ -15,9 +15,7 @@ const retryTimeout = time.Minute
 
 // append writes a batch and retries while the warehouse is unreachable. Writing a batch
 // twice changes nothing.
-func (r *importRun) append(
-	ctx context.Context, all []record.Record,
-) (counts records.Counts, err error) {
+func (r *importRun) append(ctx context.Context, all []record.Record) (counts records.Counts, err error) {
 	err = r.retry(ctx, func() error {
 		counts, err = records.Append(ctx, r.Warehouse, r.run, all)
 		return err

@@ -19,14 +19,6 @@ func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	s[kind][ref] = true
 }
 
-func (s sourcesByKind) merge(others sourcesByKind) {
-	for kind, refs := range others {
-		for ref := range refs {
-			s.add(kind, ref)
-		}
-	}
-}
-
 // markSynced records in the warehouse which sources were read completely. It must be
 // called after all records are written.
 func (r *importRun) markSynced(ctx context.Context) error {

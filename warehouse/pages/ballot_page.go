@@ -61,7 +61,7 @@ func listBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q
 
 func orderOf(q query.Ballots) ballotOrder {
 	if q.Order == query.BallotsByTime {
-		return byTime()
+		return ballotOrder{column: "voted_at", value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", settings: oneThread}
 	}
 	return byPower()
 }
@@ -91,12 +91,6 @@ type ballotOrder struct {
 func byPower() ballotOrder {
 	return ballotOrder{
 		column: "power", value: "toDecimal256({value:String}, 18)", settings: oneThread + ", " + noProjection,
-	}
-}
-
-func byTime() ballotOrder {
-	return ballotOrder{
-		column: "voted_at", value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", settings: oneThread,
 	}
 }
 

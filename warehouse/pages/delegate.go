@@ -52,7 +52,9 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 	if err != nil || len(scopes.ByDAO[q.DAOID]) == 0 {
 		return []governance.Delegate{}, err
 	}
-	votes, err := latestVotes(ctx, w, q.DAOID)
+	// The latest votes that are over and of which ballots are held.
+	votes, err := warehouse.Find[record.RefHash](ctx, w, fmt.Sprintf("read the latest votes of %q", q.DAOID), sqlText("delegate_votes"),
+		clickhouse.Named("dao", q.DAOID), clickhouse.Named("limit", governance.LastVotes))
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +86,6 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 	}), err
 }
 
-// latestVotes returns the latest votes of a DAO that are over and of which ballots are held.
-func latestVotes(ctx context.Context, w *warehouse.Warehouse, daoID string) ([]record.RefHash, error) {
-	return warehouse.Find[record.RefHash](ctx, w, fmt.Sprintf("read the latest votes of %q", daoID), sqlText("delegate_votes"),
-		clickhouse.Named("dao", daoID), clickhouse.Named("limit", governance.LastVotes))
-}
-
-// delegateOrders are what the orders compare; NULL where it is not known.
-func delegateOrders() map[query.DelegateOrder]string {
-	return map[query.DelegateOrder]string{
-		query.DelegatesByPower: "power", query.DelegatesByDelegators: "delegators", query.DelegatesByActivity: "cast",
-	}
-}
-
 func delegatePage(
 	ctx context.Context, w *warehouse.Warehouse, q query.Delegates, scopes records.DelegationScopes, votes []record.RefHash,
 ) ([]delegateRow, error) {
@@ -125,7 +114,10 @@ func delegatePage(
 		args = append(args, clickhouse.Named("unknown", unknown), clickhouse.Named("value", value.String()),
 			clickhouse.Named("delegate", at.Delegate), clickhouse.Named("where", at.Where))
 	}
-	sql := fmt.Sprintf(sqlText("delegate_page"), delegateOrders()[q.Order],
+	orders := map[query.DelegateOrder]string{ // what they compare; NULL where it is not known
+		query.DelegatesByPower: "power", query.DelegatesByDelegators: "delegators", query.DelegatesByActivity: "cast",
+	}
+	sql := fmt.Sprintf(sqlText("delegate_page"), orders[q.Order],
 		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1", saysUnknown, inScopes), votesCast, condition)
 	return warehouse.FindRefs[delegateRow](ctx, w, "read a page of delegates", sql, votes, args...)
 }

@@ -24,12 +24,10 @@ type ListedProposal struct {
 	Identity governance.Identity
 	// SourceID is the id of the space or Governor that the proposal belongs to.
 	SourceID string
-
 	// Title, SourceURL, DiscussionURL and ProposerID are the proposal's title, its page
 	// at the provider, the page of its discussion and the normalized identity of its
 	// author; empty if upstream states none.
 	Title, SourceURL, DiscussionURL, ProposerID string
-
 	// Lifecycle is the lifecycle status in the API.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
@@ -37,10 +35,8 @@ type ListedProposal struct {
 	Coverage governance.Coverage
 	// Flagged is true for spam, which lists leave out unless they are asked for it.
 	Flagged bool
-
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
-
 	// Revision is the publication that last changed the proposal.
 	Revision uint64
 }

@@ -27,9 +27,7 @@ type ProposalName struct {
 	Text string
 }
 
-func (n ProposalName) hash() uint64 {
-	return xxhash.Sum64String(string(n.Field) + "\x00" + n.Text)
-}
+func (n ProposalName) hash() uint64 { return xxhash.Sum64String(string(n.Field) + "\x00" + n.Text) }
 
 // Names returns the names by which an exact search finds the proposal, each once.
 func (p ListedProposal) Names() []ProposalName {

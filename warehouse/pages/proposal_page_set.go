@@ -83,7 +83,6 @@ func boundValue(args []any, name string) any {
 	return nil
 }
 
-// rowVersion identifies a row of the list.
 type rowVersion struct {
 	Ref      record.RefHash `ch:"proposal_ref"`
 	Revision uint64

@@ -41,7 +41,7 @@ type Action struct {
 	Withdrawn bool
 }
 
-// Kind returns KindAction.
+// Kind implements Record.
 func (*Action) Kind() Kind { return KindAction }
 
 // Key returns the hash of the proposal's reference and the position.

@@ -18,7 +18,6 @@ type Ballot struct {
 	Power decimal.Decimal
 	// PowerRounded is true if upstream stated more decimal places than that.
 	PowerRounded bool
-
 	// Choices holds the keys of the choices that the ballot supports: the one choice,
 	// all approved choices, the ranked choices in order of preference, or the weighted
 	// choices in order of position. An empty ballot has none.
@@ -32,7 +31,6 @@ type Ballot struct {
 	ChoiceKey string
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
-
 	// VotedAt is the time of the vote; nil if upstream states none.
 	VotedAt *governance.Timestamp
 	// VotedDayOnly is true if only the day is known. VotedAt is then midnight UTC.
@@ -79,7 +77,7 @@ func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
 	b.Choices, b.ChoiceKey, b.RawChoice = []string{Unreadable}, Unreadable, string(text)
 }
 
-// Kind returns KindBallot.
+// Kind implements Record.
 func (*Ballot) Kind() Kind { return KindBallot }
 
 // Key returns the proposal's hash, the voter and the id of the vote.

@@ -71,7 +71,7 @@ func (d *Delegation) Add(delegate string, part *decimal.Decimal) {
 	}
 }
 
-// Kind returns KindDelegation.
+// Kind implements Record.
 func (*Delegation) Kind() Kind { return KindDelegation }
 
 // Key returns the scope, the holder and the place.
@@ -88,7 +88,7 @@ type DelegatePower struct {
 	Power decimal.Decimal
 }
 
-// Kind returns KindDelegatePower.
+// Kind implements Record.
 func (*DelegatePower) Kind() Kind { return KindDelegatePower }
 
 // Key returns the token, the delegate and the place.
@@ -101,7 +101,7 @@ type TokenSupply struct {
 	Supply decimal.Decimal
 }
 
-// Kind returns KindTokenSupply.
+// Kind implements Record.
 func (*TokenSupply) Kind() Kind { return KindTokenSupply }
 
 // Key returns the token and the place.

@@ -17,7 +17,7 @@ type Name struct {
 	Withdrawn bool
 }
 
-// Kind returns KindName.
+// Kind implements Record.
 func (*Name) Kind() Kind { return KindName }
 
 // Key returns the voter, the source and the forum.

@@ -36,7 +36,7 @@ type ObservedAddress struct {
 	Decimals *uint8
 }
 
-// Kind returns KindObservation.
+// Kind implements Record.
 func (*Observation) Kind() Kind { return KindObservation }
 
 // Key returns the hash of the proposal's reference.

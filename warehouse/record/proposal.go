@@ -32,7 +32,6 @@ type Proposal struct {
 	QuorumRaw string
 	// Quorum is the quorum as voting power.
 	Quorum *decimal.Decimal
-
 	// CreatedAt is the stated time of creation; nil if upstream states none.
 	CreatedAt *governance.Timestamp
 	// UpdatedAt is the stated time of the last change; nil if upstream states none.
@@ -45,7 +44,6 @@ type Proposal struct {
 	StartDayOnly bool
 	// EndDayOnly is true if only the day of EndAt is known. EndAt is then midnight UTC.
 	EndDayOnly bool
-
 	// StatedScores are the stated scores in the order of Choices.
 	StatedScores      []decimal.Decimal
 	StatedScoresTotal *decimal.Decimal
@@ -53,7 +51,6 @@ type Proposal struct {
 	StatedVotes *uint64
 	// Flagged is true if the provider marks the proposal as spam.
 	Flagged bool
-
 	// UpstreamID is the DAO's own id of the proposal; empty unless the DAO publishes one
 	// in addition to the provider's (Decentraland).
 	UpstreamID string
@@ -61,16 +58,12 @@ type Proposal struct {
 	UpstreamType string
 	// UpstreamStatus is the DAO's own status of the proposal; empty if it publishes none.
 	UpstreamStatus string
-
 	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes.
 	// The fingerprint omits it if it is empty, so that other fingerprints stay the same.
 	SnapshotURL string `msgpack:",omitempty"`
-
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
-
 	// The fingerprint omits the following fields if they are empty, for the same reason.
-
 	// Origin names what states the proposal, for evidence: a block with its hash, or a
 	// message of the hub; empty for a file.
 	Origin string `msgpack:",omitempty"`
@@ -152,7 +145,7 @@ type Milestone struct {
 	TxHash string
 }
 
-// Kind returns KindProposal.
+// Kind implements Record.
 func (*Proposal) Kind() Kind { return KindProposal }
 
 // Key returns the hash of the proposal's reference.

@@ -26,7 +26,7 @@ type Event struct {
 	Importance uint8
 }
 
-// Kind returns KindEvent.
+// Kind implements Record.
 func (*Event) Kind() Kind { return KindEvent }
 
 // Key returns the event's id.
@@ -63,7 +63,7 @@ type Signal struct {
 	Evidence string
 }
 
-// Kind returns KindSignal.
+// Kind implements Record.
 func (*Signal) Kind() Kind { return KindSignal }
 
 // Key returns the signal's id.
@@ -85,10 +85,8 @@ type Evidence struct {
 	Warnings string
 }
 
-// Kind returns KindEvidence.
+// Kind implements Record.
 func (*Evidence) Kind() Kind { return KindEvidence }
 
 // Key returns provider and external id of the proposal.
-func (e *Evidence) Key() Key {
-	return Key{string(e.Proposal.Provider), e.Proposal.ExternalID}
-}
+func (e *Evidence) Key() Key { return Key{string(e.Proposal.Provider), e.Proposal.ExternalID} }

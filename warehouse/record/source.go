@@ -11,7 +11,7 @@ type DAO struct {
 	Tokens []string `msgpack:",omitempty"`
 }
 
-// Kind returns KindDAO.
+// Kind implements Record.
 func (*DAO) Kind() Kind { return KindDAO }
 
 // Key returns the DAO's id.
@@ -34,7 +34,7 @@ type Source struct {
 	Token string `msgpack:",omitempty"`
 }
 
-// Kind returns KindSource.
+// Kind implements Record.
 func (*Source) Kind() Kind { return KindSource }
 
 // Key returns the provider and the source's id.
@@ -54,7 +54,7 @@ type Category struct {
 	Restricted bool `msgpack:",omitempty"`
 }
 
-// Kind returns KindCategory.
+// Kind implements Record.
 func (*Category) Kind() Kind { return KindCategory }
 
 // Key returns the host and the category's id.

@@ -54,7 +54,7 @@ func (t *Topic) Withheld() *Topic {
 	return &Topic{Host: t.Host, ExternalID: t.ExternalID, Withdrawn: true}
 }
 
-// Kind returns KindTopic.
+// Kind implements Record.
 func (*Topic) Kind() Kind { return KindTopic }
 
 // Key returns the host and the topic's id.

@@ -36,11 +36,7 @@ func actionTable() table {
 
 // DecodeActions returns what actions mean, in their order.
 func DecodeActions(actions []record.Action) []abi.Decoded {
-	decoded := make([]abi.Decoded, len(actions))
-	for i := range actions {
-		decoded[i] = DecodeAction(&actions[i])
-	}
-	return decoded
+	return warehouse.Values(actions, func(a record.Action) abi.Decoded { return DecodeAction(&a) })
 }
 
 // DecodeAction returns what an action means.
@@ -55,10 +51,7 @@ func DecodeAction(a *record.Action) abi.Decoded {
 // Actions returns the actions of proposals, in order. Of those that upstream no longer states,
 // and of withdrawn ones, there are none.
 func Actions(ctx context.Context, w *warehouse.Warehouse, of []Proposal) (map[record.RefHash][]record.Action, error) {
-	refs := make([]record.RefHash, len(of))
-	for i := range of {
-		refs[i] = of[i].Ref
-	}
+	refs := warehouse.Values(of, func(p Proposal) record.RefHash { return p.Ref })
 	found, err := AllActions(ctx, w, refs)
 	for _, p := range of {
 		actions := found[p.Ref]

@@ -33,3 +33,12 @@ func LastBackup(ctx context.Context, w *warehouse.Warehouse, kind string) (time.
 	}
 	return last, err
 }
+
+// LastRestore names the last restore of the warehouse from a backup; empty for none.
+func LastRestore(ctx context.Context, w *warehouse.Warehouse) (string, error) {
+	at, err := LastBackup(ctx, w, BackupRestored)
+	if err != nil || at.IsZero() {
+		return "", err
+	}
+	return at.Format(time.RFC3339Nano), nil
+}

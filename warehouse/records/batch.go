@@ -169,15 +169,8 @@ func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b
 		})
 }
 
-// openImports returns the imports with open batches: running or dead.
-func openImports(ctx context.Context, w *warehouse.Warehouse) (map[uuid.UUID]bool, error) {
-	ids, err := warehouse.Find[uuid.UUID](ctx, w, "read open batches", sqlText("batch_open_imports"))
-	return warehouse.Keyed(ids, err, func(id uuid.UUID) (uuid.UUID, bool) { return id, true })
-}
-
 // CommittedBatch is a batch whose records a publisher may read.
 type CommittedBatch struct {
-	// ID identifies the batch.
 	ID uuid.UUID
 	// CommittedAt is the server's time of the commit.
 	CommittedAt time.Time

@@ -215,26 +215,22 @@ func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 	for _, r := range rows {
 		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
-			dao.claim(c, source)
+			// A source belongs to one DAO: the first in order of ids that has it.
+			if _, taken := c.Owner[source]; !taken {
+				c.Owner[source], dao.Sources = dao.ID, append(dao.Sources, source)
+			}
 		}
 		c.DAOs[dao.ID] = dao
 	}
 	return err
 }
 
-// claim gives a source to the DAO unless an earlier DAO, in order of ids, has it: a
-// source belongs to one DAO.
-func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
-	if _, taken := c.Owner[source]; taken {
-		return
-	}
-	c.Owner[source] = d.ID
-	d.Sources = append(d.Sources, source)
-}
-
 // addUnclaimedSources adds a DAO for every source that no DAO claims.
 func (c *Catalog) addUnclaimedSources() {
-	for _, source := range c.sortedSources() {
+	sorted := slices.SortedFunc(maps.Keys(c.Sources), func(a, b record.SourceRef) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
+	})
+	for _, source := range sorted {
 		if _, claimed := c.Owner[source]; claimed {
 			continue
 		}
@@ -242,13 +238,6 @@ func (c *Catalog) addUnclaimedSources() {
 		c.DAOs[id] = CatalogDAO{ID: id, Name: cmp.Or(c.Sources[source].Name, source.ID), Sources: []record.SourceRef{source}}
 		c.Owner[source] = id
 	}
-}
-
-// sortedSources returns the keys of Sources in order of provider and id.
-func (c *Catalog) sortedSources() []record.SourceRef {
-	return slices.SortedFunc(maps.Keys(c.Sources), func(a, b record.SourceRef) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
-	})
 }
 
 // Empty reports whether the warehouse has neither DAOs nor proposals nor topics.

@@ -75,7 +75,6 @@ func (c FollowCursor) Source() record.SourceRef {
 func FollowCursors(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowCursor, error) {
 	type row struct {
 		FollowCursor
-
 		Version                   uint64
 		CoveredFirst, CoveredLast []uint64
 	}

@@ -24,7 +24,6 @@ type FollowedItem struct {
 func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowedItem, error) {
 	type row struct {
 		FollowedItem
-
 		Version uint64
 	}
 	stored, err := warehouse.Find[row](ctx, w, "read followed items", sqlText("follow_item"), upstream)

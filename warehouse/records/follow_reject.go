@@ -47,10 +47,12 @@ func WriteFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []F
 	for _, r := range rejects {
 		of := origin{r.Upstream, record.SourceRef{Provider: r.Provider, ID: r.SourceID}}
 		if _, counted := held[of]; !counted {
-			var err error
-			if held[of], err = heldRejects(ctx, w, r); err != nil {
+			const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
+			stored, err := warehouse.FindValue[uint64](ctx, w, "count rejected items", sql, r.Upstream, string(r.Provider), r.SourceID)
+			if err != nil {
 				return err
 			}
+			held[of] = stored
 		}
 		if held[of] >= maxRejects {
 			continue
@@ -95,10 +97,4 @@ func ResolveFollowRejects(ctx context.Context, w *warehouse.Warehouse, upstream 
 func HasFollowRejects(ctx context.Context, w *warehouse.Warehouse, upstream string) (bool, error) {
 	const sql = "SELECT count() > 0 FROM follow_rejects FINAL WHERE upstream = ? AND reason != ''"
 	return warehouse.FindValue[bool](ctx, w, "look for rejected items", sql, upstream)
-}
-
-// heldRejects counts the rejected items of a source.
-func heldRejects(ctx context.Context, w *warehouse.Warehouse, r FollowReject) (uint64, error) {
-	const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
-	return warehouse.FindValue[uint64](ctx, w, "count rejected items", sql, r.Upstream, string(r.Provider), r.SourceID)
 }

@@ -230,6 +230,4 @@ func readThrough(c FollowCursor) *governance.Timestamp {
 }
 
 // rankOf orders states, the worst last.
-func rankOf(state governance.SourceState) int {
-	return slices.Index(governance.SourceStates(), state)
-}
+func rankOf(state governance.SourceState) int { return slices.Index(governance.SourceStates(), state) }

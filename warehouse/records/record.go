@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -57,7 +58,9 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 	if err != nil || len(parts) == 0 {
 		return Counts{}, err
 	}
-	open, err := openImports(ctx, w)
+	// The imports with open batches: running or dead.
+	ids, err := warehouse.Find[uuid.UUID](ctx, w, "read open batches", sqlText("batch_open_imports"))
+	open, err := warehouse.Keyed(ids, err, func(id uuid.UUID) (uuid.UUID, bool) { return id, true })
 	if err != nil {
 		return Counts{}, err
 	}
@@ -180,7 +183,8 @@ func storedVersions(
 		return known, err
 	}
 	wanted, err := keyTable(t.keys, keys)
-	rows, err := w.QueryWith(ctx, wanted, err, t.storedVersionsSQL())
+	names := strings.Join(t.keyNames(), ", ")
+	rows, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("record_table_versions"), names, t.kind, names, names, names))
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +221,8 @@ func filterKnown(ctx context.Context, w *warehouse.Warehouse, t table, keys []re
 // storedFirsts returns which first values of keys a stored key has.
 func storedFirsts(ctx context.Context, w *warehouse.Warehouse, t table, firsts []string) (map[string]bool, error) {
 	wanted, err := keyTable(t.keys[:1], warehouse.Values(firsts, func(first string) record.Key { return record.Key{first} }))
-	result, err := w.QueryWith(ctx, wanted, err, t.knownKeysSQL())
+	first := t.keys[0].name
+	result, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first))
 	stored, err := warehouse.SelectRows[string](result, err, "look for known keys")
 	return warehouse.Keyed(stored, err, func(first string) (string, bool) { return first, true })
 }
@@ -318,7 +323,8 @@ func insert(ctx context.Context, w *warehouse.Warehouse, p *part, run Import, ba
 	ctx = clickhouse.Context(ctx, clickhouse.WithQueryID(insertID(batchID, p.table.kind)), clickhouse.WithSettings(clickhouse.Settings{
 		"optimize_on_insert": 0, "min_insert_block_size_rows": len(p.rows), "min_insert_block_size_bytes": 0,
 	}))
-	batch, err := w.Conn.PrepareBatch(ctx, p.table.insertSQL())
+	columns := strings.Join(append(p.table.keyNames(), p.table.columns...), ", ")
+	batch, err := w.Conn.PrepareBatch(ctx, fmt.Sprintf("INSERT INTO %s (%s, %s)", p.table.kind, columns, provenanceColumns))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package records
 
 import (
 	"fmt"
-	"strings"
 
 	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 
@@ -41,26 +40,6 @@ func tableOf(kind record.Kind) (table, error) {
 		}
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
-}
-
-// insertSQL returns the statement that appends rows.
-func (t table) insertSQL() string {
-	columns := append(t.keyNames(), t.columns...)
-	return fmt.Sprintf("INSERT INTO %s (%s, %s)", t.kind, strings.Join(columns, ", "), provenanceColumns)
-}
-
-// storedVersionsSQL returns the query for the latest versions under the keys of the
-// external table "batch_keys".
-func (t table) storedVersionsSQL() string {
-	keys := strings.Join(t.keyNames(), ", ")
-	return fmt.Sprintf(sqlText("record_table_versions"), keys, t.kind, keys, keys, keys)
-}
-
-// knownKeysSQL returns the query for the values in the external table "batch_keys" that
-// are the first value of a stored key.
-func (t table) knownKeysSQL() string {
-	first := t.keys[0].name
-	return fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first)
 }
 
 func (t table) keyNames() []string {

@@ -47,9 +47,7 @@ type Topic struct {
 }
 
 // Ref returns the topic's reference.
-func (t *Topic) Ref() TopicRef {
-	return TopicRef{Host: t.Host, ExternalID: t.ExternalID}
-}
+func (t *Topic) Ref() TopicRef { return TopicRef{Host: t.Host, ExternalID: t.ExternalID} }
 
 // Topics returns the topics with these references, in order of the references. Unknown
 // references are left out.

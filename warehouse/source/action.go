@@ -232,9 +232,7 @@ func pluginActions(text []byte) (stated int, actions []*record.Action) {
 	return stated, actions
 }
 
-func (p *safePlan) executor() looseText {
-	return cmp.Or(p.SafeAddress, p.RealityAddress, p.UmaAddress)
-}
+func (p *safePlan) executor() looseText { return cmp.Or(p.SafeAddress, p.RealityAddress, p.UmaAddress) }
 
 // calls returns the calls of all batches. A batch is a list of calls, an object with one, or a call.
 func (p *safePlan) calls(readable *bool) (calls []looseCall) {

@@ -30,9 +30,9 @@ func readCanonical(in object) record.Record {
 	case "delegation":
 		return readDelegation(in)
 	case "delegate_power":
-		return readDelegatePower(in)
+		return &record.DelegatePower{Placed: readPlaced(in, false), Delegate: readHolder(in.get("delegate")), Power: readAmount(in.get("votingPower"))}
 	case "token_supply":
-		return readTokenSupply(in)
+		return &record.TokenSupply{Placed: readPlaced(in, false), Supply: readAmount(in.get("supply"))}
 	case "name":
 		return readName(in)
 	default:
@@ -86,17 +86,12 @@ func readSignal(in object) *record.Signal {
 		Evidence:      in.get("evidence").compactOr(typeObject, "{}"),
 	}
 	if stated := in.get("surfaces"); !stated.absent() {
-		signal.Surfaces = readSurfaces(stated)
+		signal.Surfaces = nil
+		for surface := range stated.elements() {
+			signal.Surfaces = append(signal.Surfaces, string(oneOf(surface, governance.Surfaces()...)))
+		}
 	}
 	return signal
-}
-
-func readSurfaces(stated value) []string {
-	var surfaces []string
-	for surface := range stated.elements() {
-		surfaces = append(surfaces, string(oneOf(surface, governance.Surfaces()...)))
-	}
-	return surfaces
 }
 
 func readEvidence(in object) *record.Evidence {

@@ -35,16 +35,6 @@ func readDelegation(in object) *record.Delegation {
 	return d
 }
 
-func readDelegatePower(in object) *record.DelegatePower {
-	d := &record.DelegatePower{Placed: readPlaced(in, false), Delegate: readHolder(in.get("delegate"))}
-	d.Power = readAmount(in.get("votingPower"))
-	return d
-}
-
-func readTokenSupply(in object) *record.TokenSupply {
-	return &record.TokenSupply{Placed: readPlaced(in, false), Supply: readAmount(in.get("supply"))}
-}
-
 // readPlaced reads the token of a statement, or where that is allowed the space of a registry,
 // and its place.
 func readPlaced(in object, registry bool) record.Placed {

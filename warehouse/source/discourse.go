@@ -17,18 +17,13 @@ func hostOf(path string) (string, error) {
 		return "", err
 	}
 	host := strings.ToLower(filepath.Base(filepath.Dir(absolute)))
-	if !isHost(host) {
+	// Of two labels or more: one would match folders with other purposes.
+	labels := regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	if len(host) > 253 || !labels.MatchString(host) {
 		return "", fmt.Errorf("%s: the folder of a Discourse file must be named after the "+
 			"forum's host (forum.example.org), and %q is not a host name", path, host)
 	}
 	return host, nil
-}
-
-// isHost reports whether a name is a host name of at least two labels. One label would
-// match folders with other purposes.
-func isHost(name string) bool {
-	labels := regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	return len(name) <= 253 && labels.MatchString(name)
 }
 
 // readDiscourseCategory reads an entry of a forum's list of categories.

@@ -125,13 +125,9 @@ type object struct {
 }
 
 // has reports whether the object has a field; its value may be null.
-func (o object) has(name string) bool {
-	return o.get(name).json != nil
-}
+func (o object) has(name string) bool { return o.get(name).json != nil }
 
-func (o object) hasAny(names ...string) bool {
-	return slices.ContainsFunc(names, o.has)
-}
+func (o object) hasAny(names ...string) bool { return slices.ContainsFunc(names, o.has) }
 
 func (o object) get(name string) value {
 	found := value{line: o.line, owner: o.path, name: name, index: -1}

@@ -114,11 +114,7 @@ func (r *Reader) reject(text []byte, reason string) error {
 
 // BytesRead returns how many bytes of the file on disk have been read. It may be called
 // at any time.
-func (r *Reader) BytesRead() int64 {
-	return r.stream.fileBytes.read.Load()
-}
+func (r *Reader) BytesRead() int64 { return r.stream.fileBytes.read.Load() }
 
 // Close closes the file.
-func (r *Reader) Close() error {
-	return r.stream.close()
-}
+func (r *Reader) Close() error { return r.stream.close() }

@@ -269,12 +269,8 @@ func endOfItem(text []byte, at int, closing byte) (next int, last bool) {
 
 // skipSpace returns the index of what follows JSON whitespace.
 func skipSpace(text []byte, at int) int {
-	for at < len(text) && isSpace(text[at]) {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n') {
 		at++
 	}
 	return at
-}
-
-func isSpace(c byte) bool {
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n'
 }

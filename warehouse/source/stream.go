@@ -66,9 +66,7 @@ func (s *stream) hasPrefix(prefix string) bool {
 
 // close closes the file. The decompressor holds no resources, and its Close would only
 // repeat the error of its last read.
-func (s *stream) close() error {
-	return s.file.Close()
-}
+func (s *stream) close() error { return s.file.Close() }
 
 // explainTruncation says that a compressed file is truncated, which gzip reports as an
 // unexpected EOF.

@@ -53,8 +53,9 @@ func readTallyProposal(in object) record.Record {
 	}
 	proposal.CreatedAt = governance.FirstKnown(proposal.CreatedAt, createdAt(proposal.Milestones), in.get("block").object().get("timestamp").time())
 	proposal.Withdrawn = proposal.State == "draft" // it is not on the chain
-	proposal.SourceURL = tallyURL(proposal.SourceID, cmp.Or(in.get("onchainId").text(), proposal.ExternalID))
 	governor, number := strings.ToLower(in.get("governor").object().get("id").text()), in.get("onchainId").text()
+	// Tally's API does not state the page.
+	proposal.SourceURL = "https://www.tally.xyz/gov/" + url.PathEscape(proposal.SourceID) + "/proposal/" + url.PathEscape(cmp.Or(number, proposal.ExternalID))
 	if isDecimal(number) && governance.IsGovernorID(governor) {
 		proposal.OnchainID = governor + "/" + number
 	}
@@ -68,7 +69,9 @@ func readTallyProposal(in object) record.Record {
 	} else if quorum, _ := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
-	if kind := strings.ToLower(in.get("governor").object().get("type").text()); slices.Contains(forAloneGovernors(), kind) {
+	// Tally's words for contracts whose quorum counts the votes for alone.
+	forAlone := []string{"governoralpha", "governorbravo", "nounsfork", "aave"}
+	if kind := strings.ToLower(in.get("governor").object().get("type").text()); slices.Contains(forAlone, kind) {
 		proposal.QuorumChoices = []string{governance.GovernorFor}
 	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
@@ -76,11 +79,6 @@ func readTallyProposal(in object) record.Record {
 		proposal.SetActions(executableCalls(calls))
 	}
 	return proposal
-}
-
-// forAloneGovernors are Tally's words for contracts whose quorum counts the votes for alone.
-func forAloneGovernors() []string {
-	return []string{"governoralpha", "governorbravo", "nounsfork", "aave"}
 }
 
 // isDecimal reports whether a text is a number of 256 bits in digits. It is part of an id.
@@ -92,11 +90,6 @@ func isDecimal(text string) bool {
 // readDecimals returns the decimals of the token that a proposal is voted on with.
 func readDecimals(proposal object) int32 {
 	return proposal.get("governor").object().get("token").object().get("decimals").tokenDecimals()
-}
-
-// tallyURL returns the URL of a proposal's page, which Tally's API does not state.
-func tallyURL(slug, proposal string) string {
-	return "https://www.tally.xyz/gov/" + url.PathEscape(slug) + "/proposal/" + url.PathEscape(proposal)
 }
 
 func readMilestones(events value) []record.Milestone {

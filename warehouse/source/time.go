@@ -66,10 +66,8 @@ func (v value) day() *governance.Timestamp {
 // and dayOnly.
 func timeOrDay(time, day value) (at *governance.Timestamp, dayOnly bool) {
 	if at = time.time(); at != nil { // a day may be stated as a time, too
-		return at, typeOf(time.json) == typeString && isDay(time.text())
+		return at, typeOf(time.json) == typeString && len(time.text()) == len("2006-01-02") && strings.Contains(time.text(), "-")
 	}
 	at = day.day()
 	return at, at != nil
 }
-
-func isDay(text string) bool { return len(text) == len("2006-01-02") && strings.Contains(text, "-") }

@@ -82,9 +82,7 @@ func (v value) required(wanted jsonType) value {
 
 // require reports whether the value has the wanted type. It rejects the line if the
 // value is absent or has another type.
-func (v value) require(wanted jsonType) bool {
-	return v.required(wanted).is(wanted)
-}
+func (v value) require(wanted jsonType) bool { return v.required(wanted).is(wanted) }
 
 // object returns the nested object. An absent object has no fields.
 func (v value) object() object {
@@ -120,9 +118,7 @@ func (v value) objects() iter.Seq[object] {
 }
 
 // text returns a string without surrounding whitespace.
-func (v value) text() string {
-	return strings.TrimSpace(v.rawText())
-}
+func (v value) text() string { return strings.TrimSpace(v.rawText()) }
 
 // multiline returns a string with LF line ends. It returns an empty string if there is
 // only whitespace.

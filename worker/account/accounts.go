@@ -82,7 +82,10 @@ func New(o Options) *Accounts {
 			"Usage counters in Redis that were not in the warehouse after the last move."),
 		errors: telemetry.Counter(o.Metrics, "pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),
-		ledger: newLedger(o),
+		ledger: &ledger{
+			warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
+			written: telemetry.Counter(o.Metrics, "pnyx_ledger_entries_total", "States of payments written to the ledger."),
+		},
 	}
 }
 
@@ -132,10 +135,7 @@ func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payme
 			}
 			found <- pending
 			if pending.Payments {
-				select {
-				case payments <- struct{}{}:
-				default:
-				}
+				backoff.Wake(payments)
 			}
 		case ctx.Err() == nil:
 			a.errors.Inc()

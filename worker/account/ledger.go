@@ -11,7 +11,6 @@ import (
 	"pnyx/backoff"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
-	"pnyx/telemetry"
 	"pnyx/warehouse"
 	stored "pnyx/warehouse/accounts"
 )
@@ -34,14 +33,6 @@ type ledger struct {
 	logger    *slog.Logger
 	// written counts the entries that were written, repetitions included.
 	written prometheus.Counter
-}
-
-// newLedger returns a ledger that does nothing until Run.
-func newLedger(o Options) *ledger {
-	return &ledger{
-		warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
-		written: telemetry.Counter(o.Metrics, "pnyx_ledger_entries_total", "States of payments written to the ledger."),
-	}
 }
 
 // run moves payments until ctx ends, whenever due says that there is something to do. Errors are

@@ -67,20 +67,15 @@ func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing 
 	}
 	switch {
 	case missing:
-		return a.restore(ctx, now, tokens)
+		// Usage comes first, so that no caller is authenticated before its quota is known.
+		if err := a.publishUsage(ctx, now, nil); err != nil {
+			return err
+		}
+		return a.store.SetTokens(ctx, uint64(now.UnixMicro()), tokens)
 	case published != a.revision || !bytes.Equal(tokens, a.tokens):
 		return a.replace(ctx, now, published, tokens)
 	}
 	return nil
-}
-
-// restore publishes tokens to a Redis that has none. Usage comes first, so that no caller
-// is authenticated before its quota is known.
-func (a *Accounts) restore(ctx context.Context, now time.Time, tokens []byte) error {
-	if err := a.publishUsage(ctx, now, nil); err != nil {
-		return err
-	}
-	return a.store.SetTokens(ctx, uint64(now.UnixMicro()), tokens)
 }
 
 // replace publishes tokens unless another worker, or a command, has published the same.

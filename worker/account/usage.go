@@ -74,9 +74,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 
 // decode decodes counters, and returns the tokens that they belong to. A counter that
 // does not decode is reported and dropped: kept, it would block the queue.
-func (a *Accounts) decode(
-	ctx context.Context, counters []accounts.UsageCounter,
-) (usage []stored.Usage, tokenIDs []string) {
+func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter) (usage []stored.Usage, tokenIDs []string) {
 	// Callers without a token have the empty id.
 	seen := map[string]bool{"": true}
 	for _, counter := range counters {

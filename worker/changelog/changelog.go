@@ -52,7 +52,6 @@ type Options struct {
 // Log is the log of changes. It is safe for concurrent use.
 type Log struct {
 	Options
-
 	rows   counts.ChangeLog
 	writer uint64
 
@@ -199,7 +198,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 }
 
 func (l *Log) tryOpen(ctx context.Context) error {
-	restored, err := l.restored(ctx)
+	restored, err := records.LastRestore(ctx, l.Warehouse)
 	if err != nil {
 		return err
 	}
@@ -236,15 +235,6 @@ func (l *Log) tryOpen(ctx context.Context) error {
 		return l.copyAll(ctx, head)
 	}
 	return l.copyAfter(ctx, head.Last, &head.Last)
-}
-
-// restored names the last restore of the warehouse from a backup; it is empty for none.
-func (l *Log) restored(ctx context.Context) (string, error) {
-	at, err := records.LastBackup(ctx, l.Warehouse, records.BackupRestored)
-	if err != nil || at.IsZero() {
-		return "", err
-	}
-	return at.Format(time.RFC3339Nano), nil
 }
 
 // begin begins an epoch, with a mark at a time.

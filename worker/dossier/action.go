@@ -228,11 +228,7 @@ func valueOf(a abi.Argument) string {
 	if a.Items == nil {
 		return a.Value
 	}
-	parts := make([]string, len(a.Items))
-	for i, item := range a.Items {
-		parts[i] = valueOf(item)
-	}
-	return clip("["+strings.Join(parts, ", ")+"]", 200)
+	return clip("["+strings.Join(warehouse.Values(a.Items, valueOf), ", ")+"]", 200)
 }
 
 // takes reports whether a function takes power away, by its name.

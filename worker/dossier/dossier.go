@@ -65,10 +65,7 @@ type Facts struct {
 // composer computes one dossier.
 type composer struct {
 	Facts
-
 	d governance.Dossier
-	// end is where windows end: the end of the vote, or AsOf while it is open.
-	end governance.Timestamp
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot
 	// race is how the vote went; nil where that is not known. largestForLeader is who cast the largest ballot for the
@@ -126,7 +123,7 @@ func (f *Facts) compared() (earlier []pages.KnownProposal) {
 
 // Compose returns the dossier of a proposal as part of its evidence.
 func Compose(f Facts) (governance.Intelligence, error) {
-	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
+	c := composer{Facts: f}
 	c.earlier = f.compared()
 	c.text, c.before, c.decoded = textOf(f), historyOf(f), records.DecodeActions(f.Actions)
 	c.addSources()

@@ -263,7 +263,6 @@ func settingInWords(setting string) string {
 // payment is money that a call moves.
 type payment struct {
 	governance.DossierTransfer
-
 	chain string
 	in    *governance.DossierInText
 	// call and sum are the JSON pointers of the call and of the sum in effects that the money is part of. Findings

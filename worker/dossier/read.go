@@ -88,10 +88,7 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 
 // readOwnActions reads the actions of the proposals.
 func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	proposals := make([]records.Proposal, len(of))
-	for i, f := range of {
-		proposals[i] = f.Proposal
-	}
+	proposals := warehouse.Values(of, func(f *Facts) records.Proposal { return f.Proposal })
 	actions, err := records.Actions(ctx, w, proposals)
 	for _, f := range of {
 		f.Actions = actions[f.Proposal.Ref]

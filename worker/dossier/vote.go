@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 )
 
@@ -68,10 +69,9 @@ func (f *Facts) adds() bool {
 // contenders returns the choices that can win, in order of their power, with what each stands for: all but abstentions.
 func (f *Facts) contenders() (choices []governance.ChoiceTotal, verdicts []governance.Verdict) {
 	all := strongestFirst(f.Votes.Choices)
-	named := make([]governance.Choice, len(f.Votes.Choices))
-	for i, choice := range f.Votes.Choices {
-		named[i] = governance.Choice{Key: choice.Key, Label: choice.Label}
-	}
+	named := warehouse.Values(f.Votes.Choices, func(choice governance.ChoiceTotal) governance.Choice {
+		return governance.Choice{Key: choice.Key, Label: choice.Label}
+	})
 	verdict := map[string]governance.Verdict{}
 	for i, of := range governance.Verdicts(f.Proposal.VoteType, named) {
 		verdict[named[i].Key] = of
@@ -152,9 +152,7 @@ func (c *composer) leadDecides(leads governance.Verdict) bool {
 }
 
 // votesRoute is where the ballots are listed.
-func votesRoute(key governance.ProposalKey) string {
-	return "/v2/proposals/" + string(key) + "/votes"
-}
+func votesRoute(key governance.ProposalKey) string { return "/v2/proposals/" + string(key) + "/votes" }
 
 // countDeciding counts the voters whose change of side would have changed the result: another choice that can win leads,
 // or none in a vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts. There is
@@ -320,7 +318,6 @@ func (c *composer) meetQuorum(least, counted decimal.Decimal) {
 	}
 }
 
-// ballot returns a ballot for the dossier.
 func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 	var share *governance.Decimal
 	if c.Votes.Totals != nil {

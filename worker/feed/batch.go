@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
@@ -29,9 +30,7 @@ type batch struct {
 }
 
 // newBatch returns a batch with the stored rows of some items, and without derived ones.
-func (b *Builder) newBatch(
-	ctx context.Context, items []feed.FeedItem,
-) (rows batch, err error) {
+func (b *Builder) newBatch(ctx context.Context, items []feed.FeedItem) (rows batch, err error) {
 	if rows.storedEvents, err = feed.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
 		return rows, err
 	}
@@ -68,11 +67,7 @@ func (r batch) subjects() []feed.ProposalSize {
 	}
 	// Rows that are about no proposal have the zero reference.
 	delete(refs, record.RefHash{})
-	var subjects []feed.ProposalSize
-	for ref := range refs {
-		subjects = append(subjects, feed.ProposalSize{Ref: ref})
-	}
-	return subjects
+	return warehouse.Values(slices.Collect(maps.Keys(refs)), func(ref record.RefHash) feed.ProposalSize { return feed.ProposalSize{Ref: ref} })
 }
 
 // write replaces the stored rows by the derived ones, and changes the versions of the

@@ -67,7 +67,6 @@ type Options struct {
 // may be active for a warehouse at a time: the caller holds the worker's lease.
 type Builder struct {
 	Options
-
 	// published has room for one signal from Wake.
 	published chan struct{}
 	// progress belongs to the active Run.
@@ -92,22 +91,13 @@ type progress struct {
 	journal  journal
 }
 
-func newProgress() progress {
-	return progress{rulesVersion: rules.FeedRulesVersion()}
-}
+func newProgress() progress { return progress{rulesVersion: rules.FeedRulesVersion()} }
 
 // New returns a Builder that does nothing until Run.
-func New(o Options) *Builder {
-	return &Builder{Options: o, published: make(chan struct{}, 1)}
-}
+func New(o Options) *Builder { return &Builder{Options: o, published: make(chan struct{}, 1)} }
 
 // Wake tells the Builder that something was published. It does not block.
-func (b *Builder) Wake() {
-	select {
-	case b.published <- struct{}{}:
-	default:
-	}
-}
+func (b *Builder) Wake() { backoff.Wake(b.published) }
 
 // Run processes pending items until ctx ends. Errors are logged and retried.
 func (b *Builder) Run(ctx context.Context) {

@@ -15,13 +15,12 @@ import (
 )
 
 // processProposals processes proposals, and the later ones whose usual turnout they are part of.
-func (b *Builder) processProposals(
-	ctx context.Context, pending []feed.ProposalSize,
-) error {
+func (b *Builder) processProposals(ctx context.Context, pending []feed.ProposalSize) error {
 	var turnouts map[record.RefHash]feed.Turnout // of the last chunk: most often, there is one
 	var later []feed.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
-		of, more, err := feed.NewFeed(b.Warehouse).Turnouts(ctx, refsOf(chunk))
+		refs := warehouse.Values(chunk, func(proposal feed.ProposalSize) record.RefHash { return proposal.Ref })
+		of, more, err := feed.NewFeed(b.Warehouse).Turnouts(ctx, refs)
 		if err != nil {
 			return err
 		}
@@ -52,10 +51,6 @@ func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) 
 		batches = append(batches, divide(slices.Compact(sorted))...)
 	}
 	return batches
-}
-
-func refsOf(proposals []feed.ProposalSize) []record.RefHash {
-	return warehouse.Values(proposals, func(proposal feed.ProposalSize) record.RefHash { return proposal.Ref })
 }
 
 // processProposalBatch derives and writes the events and signals of some proposals, and

@@ -114,9 +114,7 @@ func (p proposal) creation(stated map[string]*governance.Timestamp) event {
 }
 
 // votingTimes returns the start and the end of voting. Times that a cancellation prevented are nil.
-func (p proposal) votingTimes(
-	stated map[string]*governance.Timestamp,
-) (start, end *governance.Timestamp) {
+func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, end *governance.Timestamp) {
 	start, end = governance.FirstKnown(p.record.StartAt, stated[rules.VotingStarted]), p.record.EndAt
 	if p.state.Outcome != governance.Canceled {
 		return start, end
@@ -159,9 +157,7 @@ func (p proposal) eventRows(discovered map[string]governance.Timestamp) []feed.F
 
 // eventRow returns the row of an event, without its importance. An event without a time of its own is at its discovery, and none is discovered before
 // it happened.
-func eventRow(
-	e event, daoID, itemKey string, discovered map[string]governance.Timestamp,
-) feed.FeedEvent {
+func eventRow(e event, daoID, itemKey string, discovered map[string]governance.Timestamp) feed.FeedEvent {
 	id := governance.EventID(daoID, e.eventType, itemKey)
 	discoveredAt, stored := discovered[id]
 	if !stored {

@@ -40,9 +40,7 @@ func (p proposal) signalRows() ([]feed.FeedSignal, error) {
 }
 
 // signalRow turns what a rule found in an item into a signal.
-func signalRow(
-	rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string,
-) (feed.FeedSignal, error) {
+func signalRow(rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string) (feed.FeedSignal, error) {
 	evidence, err := json.Marshal(hit.Evidence)
 	if err != nil {
 		return feed.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
@@ -144,9 +142,7 @@ func (p proposal) statesQuorum() bool {
 
 // quorumPower returns the power that counts towards the quorum. scores are in the order
 // of the choices.
-func (p proposal) quorumPower(
-	scores []decimal.Decimal, power decimal.Decimal,
-) decimal.Decimal {
+func (p proposal) quorumPower(scores []decimal.Decimal, power decimal.Decimal) decimal.Decimal {
 	return governance.QuorumPower(p.record.CountedChoices(), power, func(choiceKey string) decimal.Decimal {
 		if i := p.choiceIndex(choiceKey); i >= 0 && i < len(scores) {
 			return scores[i]

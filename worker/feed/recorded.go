@@ -35,9 +35,7 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 
 // processRecordedBatch writes some recorded events and signals as they are, and processes
 // the proposals they are about.
-func (b *Builder) processRecordedBatch(
-	ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal,
-) error {
+func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal) error {
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}
@@ -111,9 +109,7 @@ func recordedSignal(recorded feed.RecordedSignal) feed.FeedSignal {
 }
 
 // subjectOf returns the proposal that a recorded event or signal is about, if any.
-func subjectOf(
-	daoID string, proposal *record.ProposalRef,
-) (record.RefHash, *governance.ProposalKey) {
+func subjectOf(daoID string, proposal *record.ProposalRef) (record.RefHash, *governance.ProposalKey) {
 	if proposal == nil {
 		return record.RefHash{}, nil
 	}

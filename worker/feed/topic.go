@@ -5,6 +5,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/records"
 )
@@ -34,18 +35,13 @@ func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) er
 
 // processTopicBatch derives and writes the events and signals of some topics. A hidden
 // topic has none, so that its former ones are removed.
-func (b *Builder) processTopicBatch(
-	ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic,
-) error {
+func (b *Builder) processTopicBatch(ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
 	}
-	items := make([]feed.FeedItem, len(topics))
-	progress := make([]feed.FeedProgress, len(topics))
-	for i, topic := range topics {
-		items[i], progress[i] = topic.Item, topic.FeedProgress
-	}
+	items := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedItem { return topic.Item })
+	progress := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedProgress { return topic.FeedProgress })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err
@@ -69,9 +65,7 @@ func (b *Builder) processTopicBatch(
 	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
-func topicEvent(
-	t feed.FeedTopic, key string, discovered map[string]governance.Timestamp,
-) feed.FeedEvent {
+func topicEvent(t feed.FeedTopic, key string, discovered map[string]governance.Timestamp) feed.FeedEvent {
 	e := event{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
 	if e.at == nil {
 		e.confidence = governance.DiscoveredTime

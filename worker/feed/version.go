@@ -166,9 +166,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 
 // setVersions changes the versions of the lists that have changed, by DAO id, and those
 // of the lists of all DAOs. It announces them.
-func (b *Builder) setVersions(
-	ctx context.Context, changes map[string]feed.DAOChanges,
-) error {
+func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOChanges) error {
 	if len(changes) == 0 {
 		return nil
 	}

@@ -68,9 +68,7 @@ func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey
 
 // proposalDetail reads the published detail of a proposal, whose choices and identity a
 // page of ballots needs.
-func (p *page) proposalDetail(
-	ctx context.Context, key governance.ProposalKey,
-) (detail governance.ProposalRow, err error) {
+func (p *page) proposalDetail(ctx context.Context, key governance.ProposalKey) (detail governance.ProposalRow, err error) {
 	view, err := p.Store.View(ctx, cache.ProposalDetailKey(key))
 	if err == nil {
 		err = view.Decode(&detail)

@@ -44,9 +44,7 @@ type exported struct {
 }
 
 // isFinal reports whether the vote is closed, and all of its ballots are held.
-func (e exported) isFinal() bool {
-	return e.closed && e.summary.CoverageStatus == governance.Complete
-}
+func (e exported) isFinal() bool { return e.closed && e.summary.CoverageStatus == governance.Complete }
 
 // exported reads the proposal of an export; there is false when it is not published.
 func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exported, version cache.Version, there bool, err error) {

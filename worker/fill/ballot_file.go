@@ -10,12 +10,12 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-func writeBallots(
-	w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
-) error {
+func writeBallots(w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices) error {
 	to := newRowWriter[governance.ExportedBallot](w, format)
 	if format == governance.ExportCSV {
-		to = csvRows[governance.ExportedBallot](w, ballotFields()...)
+		// The order that the columns have had from the beginning.
+		to = csvRows[governance.ExportedBallot](w, "voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label",
+			"votingPower", "votedAt", "transactionHash", "reason", "invalid")
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
 		for _, ballot := range ballotRows(chunk, choices) {
@@ -28,11 +28,4 @@ func writeBallots(
 		return fmt.Errorf("write ballots: %w", err)
 	}
 	return nil
-}
-
-// ballotFields are the columns of ballots, in the order that they have had from the beginning.
-func ballotFields() []string {
-	return []string{
-		"voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label", "votingPower", "votedAt", "transactionHash", "reason", "invalid",
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -85,7 +86,11 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 			return export, false, err
 		}
 	}
-	plan.addRemoved()
+	for _, kind := range governance.ExportRowKinds() { // what changed and nothing has any more
+		for _, key := range slices.Sorted(maps.Keys(plan.changed[kind])) {
+			plan.add(cache.ExportUnit{Kind: kind, Key: key, Removed: true, Rows: 1}, 1)
+		}
+	}
 	export.Units, export.Parts = plan.parts, make([]governance.DAOExportPart, len(plan.parts))
 	for i, units := range plan.parts {
 		if export.Parts[i], err = describePart(units); err != nil {
@@ -251,7 +256,7 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 		if !p.selects(governance.EventRows, row.EventID) {
 			return nil
 		}
-		day := dayOf(row)
+		day := row.EventTimeMs.Time().UTC().Format(time.DateOnly)
 		if day != unit.Key || unit.Rows == query.DAOPartRows {
 			end()
 			slice := 0
@@ -266,17 +271,6 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 	})
 	end()
 	return err
-}
-
-func dayOf(row governance.EventRow) string { return row.EventTimeMs.Time().UTC().Format(time.DateOnly) }
-
-// addRemoved adds the keys that changed and that nothing has any more.
-func (p *exportPlan) addRemoved() {
-	for _, kind := range governance.ExportRowKinds() {
-		for _, key := range slices.Sorted(maps.Keys(p.changed[kind])) {
-			p.add(cache.ExportUnit{Kind: kind, Key: key, Removed: true, Rows: 1}, 1)
-		}
-	}
 }
 
 // describePart returns a part of a manifest without its paths.
@@ -353,11 +347,7 @@ func (p *page) proposalViews(
 }
 
 func (p *page) topicViews(ctx context.Context, keys []governance.TopicKey) ([]cache.View, error) {
-	names := make([]cache.Key, len(keys))
-	for i, key := range keys {
-		names[i] = cache.TopicDetailKey(key)
-	}
-	views, err := cache.ReadViews(ctx, p.Store, names)
+	views, err := cache.ReadViews(ctx, p.Store, warehouse.Values(keys, cache.TopicDetailKey))
 	if err != nil {
 		return nil, fmt.Errorf("read topics: %w", err)
 	}

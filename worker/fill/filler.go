@@ -63,7 +63,6 @@ type Options struct {
 // number of processes.
 type Filler struct {
 	Options
-
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns

@@ -14,20 +14,12 @@ import (
 // heartbeats keep the requests of a set from being enqueued again while they are in work.
 type heartbeats struct {
 	*Filler
-
 	// fills are the requests that are in work.
 	fills []cache.Fill
 	// next is when the next heartbeat is due.
 	next time.Time
 	stop context.CancelFunc
 	sent sync.WaitGroup
-}
-
-// startHeartbeats sends heartbeats until each request has ended, the first at once.
-func (f *Filler) startHeartbeats(ctx context.Context, fills []cache.Fill) *heartbeats {
-	h := &heartbeats{Filler: f, fills: fills, next: time.Now()}
-	h.start(ctx)
-	return h
 }
 
 // end ends the heartbeats of requests. None is sent afterwards: it would keep the page

@@ -19,7 +19,6 @@ import (
 // its page is made.
 type set struct {
 	*Filler
-
 	// shared is nil for a request that is alone.
 	shared *warehouse.Set
 	// again is held while a page is built alone that the set could not build.
@@ -56,7 +55,8 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	for i, stored := range f.Store.RequestedPages(building, requests) {
 		go func() { results <- s.make(building, fills[i], stored) }()
 	}
-	beating := f.startHeartbeats(building, fills)
+	beating := &heartbeats{Filler: f, fills: fills, next: time.Now()} // the first at once
+	beating.start(building)
 	for left := len(fills); left > 0; {
 		done := []result{<-results}
 		for len(results) > 0 {

@@ -51,7 +51,11 @@ func newTurns(kinds map[query.Kind]kindOfPage) *turns {
 // and the function that ends the wait for them, which may be called again. It returns no kinds
 // when ctx ends.
 func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
-	defer context.AfterFunc(ctx, t.wakeAll)()
+	defer context.AfterFunc(ctx, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.changed.Broadcast()
+	})()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for ctx.Err() == nil {
@@ -70,13 +74,6 @@ func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 	return nil, func() {}
 }
 
-// wakeAll lets every call of await check again.
-func (t *turns) wakeAll() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.changed.Broadcast()
-}
-
 func (t *turns) addAwaited(kinds []query.Kind, n int) {
 	for _, kind := range kinds {
 		t.awaited[kind] += n
@@ -84,9 +81,7 @@ func (t *turns) addAwaited(kinds []query.Kind, n int) {
 }
 
 // open returns the kinds of which another set may be taken, the next first. The caller holds mu.
-func (t *turns) open() []query.Kind {
-	return slices.DeleteFunc(slices.Clone(t.order), t.exhausted)
-}
+func (t *turns) open() []query.Kind { return slices.DeleteFunc(slices.Clone(t.order), t.exhausted) }
 
 func (t *turns) exhausted(kind query.Kind) bool { return len(t.taken[kind]) >= t.kinds[kind].sets }
 

@@ -29,9 +29,7 @@ type chunk struct {
 
 // divide splits proposals into groups of at most proposalBatchSize proposals and maxSize casts or
 // preferences, as sizeOf counts them. A proposal that alone has more is a group by itself.
-func divide[P any](
-	proposals []P, sizeOf func(P) uint64, maxSize uint64,
-) (groups [][]P) {
+func divide[P any](proposals []P, sizeOf func(P) uint64, maxSize uint64) (groups [][]P) {
 	var begin int
 	var total uint64
 	for i, proposal := range proposals {

@@ -146,9 +146,7 @@ func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warn
 }
 
 // conflictWith returns a conflict with a counterpart, naming it and both statements.
-func (e *evaluation) conflictWith(
-	other *evaluation, code governance.WarningCode, here, there string,
-) governance.Warning {
+func (e *evaluation) conflictWith(other *evaluation, code governance.WarningCode, here, there string) governance.Warning {
 	return rules.NewWarning(code, map[string]string{
 		"proposalKey": string(other.key), "provider": string(other.identity.Provider),
 		"here": here, "there": there,

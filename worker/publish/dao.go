@@ -57,9 +57,7 @@ func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) erro
 // totals sums up the DAOs to publish, and updates voteCoverage with them. All others are
 // unchanged, as every state that changed is one of a DAO to publish; the first
 // publication of a term sums all of them up.
-func (d *daoPublication) totals(
-	ctx context.Context, ids []string,
-) (totals map[string]counts.DAOTotals, err error) {
+func (d *daoPublication) totals(ctx context.Context, ids []string) (totals map[string]counts.DAOTotals, err error) {
 	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
 		totals, err = counts.DAOTotalsOf(ctx, d.Warehouse, ids)
 	} else {
@@ -74,9 +72,7 @@ func (d *daoPublication) totals(
 }
 
 // participationOf counts the ballots of DAOs that are not counted yet.
-func (d *daoPublication) participationOf(
-	ctx context.Context, ids []string,
-) (map[string]counts.Participation, error) {
+func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map[string]counts.Participation, error) {
 	known := map[string]counts.Participation{}
 	var uncounted []string
 	for _, id := range ids {
@@ -202,18 +198,12 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 		}
 		d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline)
 	}
-	d.setVoterVersion(ctx, e)
-	d.writer.SetDAO(ctx, d.head(), e.listItem())
-}
-
-// setVoterVersion changes the version of the DAO's ranking of voters. In a large DAO, the version
-// changes when the sorted copy is built.
-func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) {
-	if e.totals.Votes >= pages.SortedCopyThreshold {
-		d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
-		return
+	if voters := (query.Voters{DAOID: e.dao.ID}).Scope(); e.totals.Votes >= pages.SortedCopyThreshold {
+		d.writer.InitVersion(ctx, voters) // it changes when the sorted copy is built
+	} else {
+		d.writer.SetVersion(ctx, voters, 0)
 	}
-	d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)
+	d.writer.SetDAO(ctx, d.head(), e.listItem())
 }
 
 // removeDAO removes a DAO whose sources are all claimed by another.

@@ -36,9 +36,7 @@ type daoEvaluation struct {
 
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
 // sources. The caller adds participation.
-func evaluateDAO(
-	dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals,
-) daoEvaluation {
+func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
 	var voted, flagged int
 	for _, ref := range dao.Sources {
@@ -107,7 +105,7 @@ func daoCoverage(dao records.CatalogDAO, catalog records.Catalog) governance.Cov
 		case isSynced(ref, source):
 			synced++
 			whole = whole && isWhole(source)
-		case isMissing(source):
+		case source.Follow != nil && source.Follow.Status.State == governance.SourceMissing: // no more of it is on its way
 		case source.Proposals > 0, source.Topics > 0, isFollowed(source):
 			begun++
 		}
@@ -121,11 +119,6 @@ func daoCoverage(dao records.CatalogDAO, catalog records.Catalog) governance.Cov
 		return governance.Partial
 	}
 	return governance.CoverageUnavailable
-}
-
-// isMissing reports whether upstream does not have a source: no more of it is on its way.
-func isMissing(source records.CatalogSource) bool {
-	return source.Follow != nil && source.Follow.Status.State == governance.SourceMissing
 }
 
 // isWhole reports whether nothing is known that a source states and that is not held.

@@ -57,9 +57,7 @@ func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) 
 
 // lifecycleOf returns the lifecycle of a proposal, and when the clock alone will change it. A final
 // state from upstream overrides the times, the times override any other state.
-func lifecycleOf(
-	p records.Proposal, now governance.Timestamp,
-) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
+func lifecycleOf(p records.Proposal, now governance.Timestamp) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
 	switch {
 	case governance.IsVoteOver(p.State, p.UpstreamStatus):
 		return governance.Closed, nil

@@ -11,9 +11,7 @@ import (
 
 // writeEvidence writes the evidence views of proposals: provenance, conflicts, and the analysis
 // if one was imported, which answers show until the dossier is computed.
-func (p *proposalPublication) writeEvidence(
-	ctx context.Context, evaluations []*evaluation,
-) error {
+func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*evaluation) error {
 	refs, hashes := make([]record.ProposalRef, len(evaluations)), make([]record.RefHash, len(evaluations))
 	for i, e := range evaluations {
 		refs[i], hashes[i] = e.proposal.ProposalRef, e.proposal.Ref

@@ -11,9 +11,7 @@ import (
 
 // writeLinks writes by which names proposals and topics refer to each other, where that
 // has changed. The topics that are concerned follow in the same publication.
-func (p *proposalPublication) writeLinks(
-	ctx context.Context, refs []record.RefHash, links []counts.ProposalLink,
-) error {
+func (p *proposalPublication) writeLinks(ctx context.Context, refs []record.RefHash, links []counts.ProposalLink) error {
 	published, err := counts.ProposalLinks(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err

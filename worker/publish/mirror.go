@@ -32,13 +32,6 @@ func newMirrors(found []records.Mirror, catalog records.Catalog) mirrors {
 	return m
 }
 
-// isSuperseded reports whether a proposal is not published because its DAO has it from the
-// Governor itself.
-func (m mirrors) isSuperseded(ref record.RefHash) bool {
-	_, superseded := m.original[ref]
-	return superseded
-}
-
 // replaceIn puts originals in the place of superseded mirrors: what a proposal at a third
 // provider is compared with.
 func (m mirrors) replaceIn(counterparts map[record.RefHash][]record.RefHash) {

@@ -18,15 +18,9 @@ const daoRangedFrom = 10 * pages.SortedCopyThreshold
 // daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
 	*rangeSums[string, counts.Participation]
-
 	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges: strings by
 	// record.RefHash.
 	daoOf sync.Map
-}
-
-func newDAOVoters() *daoVoters {
-	equal := func(a, b counts.Participation) bool { return a == b }
-	return &daoVoters{rangeSums: newRangeSums[string](counts.SumParticipation, equal)}
 }
 
 // touchBallots notes what batches change, before it is counted.

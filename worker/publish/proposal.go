@@ -50,9 +50,7 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 	})
 }
 
-func (p *proposalPublication) readChunk(
-	ctx context.Context, refs []record.RefHash,
-) (*chunk, error) {
+func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHash) (*chunk, error) {
 	c := &chunk{refs: refs}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -78,9 +76,7 @@ func (p *proposalPublication) readChunk(
 
 // evaluate reads proposals with their ballots, and evaluates them. Groups of ballots that name
 // at most maxPreferences choices are in memory.
-func (p *proposalPublication) evaluate(
-	ctx context.Context, refs []record.RefHash,
-) ([]evaluation, error) {
+func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
 	var proposals []records.Proposal
 	var totals map[record.RefHash]counts.VoteTotals
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -119,7 +115,8 @@ func (p *proposalPublication) evaluate(
 			daoID := p.catalog.OwnerOf(source)
 			proposal.Flagged = proposal.Flagged || p.catalog.Sources[source].Flagged
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
-			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
+			_, superseded := p.mirrors.original[proposal.Ref]
+			proposal.Withdrawn = proposal.Withdrawn || superseded
 			e := evaluate(proposal, daoID, counted, p.at)
 			if p.corrections.isFlagged(proposal.Ref) {
 				e.flags = append(e.flags, rules.TotalsRecounted)
@@ -150,9 +147,10 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 		return err
 	}
 	// Results show before DAOs are summed up.
-	if err := p.show(ctx); err != nil {
+	if err := p.writeChanges(ctx); err != nil {
 		return err
 	}
+	p.Invalidate(ctx, p.writer)
 	p.published += len(written.counted)
 	// Redis before states: a publication that is cut off in between is done again, because
 	// the warehouse does not state yet that these proposals are published.
@@ -160,9 +158,7 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 }
 
 // writeProposal writes one proposal of a chunk, unless its previous numbers stay.
-func (p *proposalPublication) writeProposal(
-	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
-) error {
+func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
 	previous, wasPublished := c.published[e.proposal.Ref]
 	former := previous.Identity
 	p.voters.move(e, former.DAOID)
@@ -202,8 +198,10 @@ func (p *proposalPublication) writeProposal(
 	p.daos[e.identity.DAOID] = true
 	p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
 	written.shown = append(written.shown, e)
-	if !p.everything || e.lifecycle == governance.Active {
-		p.wantTotals(e, !p.everything)
+	// The totals of a large proposal are kept by range, unless its vote is ranked: the last round follows from all ballots.
+	isRanged := e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn
+	if isRanged && (!p.everything || e.lifecycle == governance.Active) {
+		p.totals.want(e.proposal.Ref, !p.everything)
 	}
 	if !keep {
 		written.counted = append(written.counted, e)
@@ -227,9 +225,7 @@ func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluat
 
 // keepPrevious reports numbers that do not match, withholds them, and flags the ones
 // that were published before, which stay.
-func (p *proposalPublication) keepPrevious(
-	ctx context.Context, e *evaluation, wasPublished bool,
-) error {
+func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
 	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.at,
 		[]record.RefHash{e.proposal.Ref}, nil)
 	e.withhold()
@@ -270,9 +266,7 @@ func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, f
 }
 
 // writeStates writes what the sums of DAOs and the links of topics are made from.
-func (p *proposalPublication) writeStates(
-	ctx context.Context, refs []record.RefHash, counted []*evaluation,
-) error {
+func (p *proposalPublication) writeStates(ctx context.Context, refs []record.RefHash, counted []*evaluation) error {
 	if len(counted) == 0 {
 		return nil
 	}

@@ -136,9 +136,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 
 // countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
 // that were lagging.
-func countTogether(
-	ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash,
-) error {
+func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return proposals.publish(ctx, refs) })
 	if len(daos.previouslyLagging) > 0 {
@@ -212,15 +210,6 @@ func (r *run) writeChanges(ctx context.Context) error {
 
 func (r *run) head() cache.View {
 	return cache.View{DataAsOf: governance.TimestampOf(r.at), Readiness: governance.Ready}
-}
-
-// show makes everything written so far visible, and announces it.
-func (r *run) show(ctx context.Context) error {
-	if err := r.writeChanges(ctx); err != nil {
-		return err
-	}
-	r.Invalidate(ctx, r.writer)
-	return nil
 }
 
 // hasView reports whether Redis holds a view. After a flush it does not, and what is not

@@ -78,7 +78,6 @@ type Options struct {
 // Publisher publishes what has changed in the warehouse to Redis.
 type Publisher struct {
 	Options
-
 	metrics metrics
 	// committed has room for one signal from Wake.
 	committed chan struct{}
@@ -108,7 +107,10 @@ func New(o Options) *Publisher {
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
 		totals: newRangeSums[record.RefHash](counts.SumTotals, counts.VoteTotals.Equal),
-		voters: newDAOVoters(), corrections: newCorrections(),
+		voters: &daoVoters{
+			rangeSums: newRangeSums[string](counts.SumParticipation, func(a, b counts.Participation) bool { return a == b }),
+		},
+		corrections: &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}},
 		uncorrected: map[record.RefHash]counts.ProposalState{},
 		rangedFrom:  pages.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
@@ -116,17 +118,7 @@ func New(o Options) *Publisher {
 }
 
 // Wake tells the Publisher that a batch was committed. It does not block.
-func (p *Publisher) Wake() {
-	wake(p.committed)
-}
-
-// wake wakes the goroutine that waits for a signal, or will.
-func wake(signal chan<- struct{}) {
-	select {
-	case signal <- struct{}{}:
-	default:
-	}
-}
+func (p *Publisher) Wake() { backoff.Wake(p.committed) }
 
 // Run checks for changes at every interval, and when it is woken, and publishes them, until
 // ctx ends or an attempt fails, and returns the cause. After a publication it pauses for as

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"pnyx/governance"
+	"pnyx/backoff"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -135,20 +135,18 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	if subject == nil {
 		subject = &rangedSubject[S]{}
 		r.subjects[key] = subject
-		wake(r.wanted)
+		backoff.Wake(r.wanted)
 	}
 	if urgent && subject.sums == nil {
 		subject.urgent = true
-		wake(r.urgent)
+		backoff.Wake(r.urgent)
 	}
 }
 
 // total returns the sum of a subject. count counts the stale ranges. It returns false where
 // the subject has to be counted whole: it is not among the subjects, or was not counted yet,
 // or most of it is stale.
-func (r *rangeSums[K, S]) total(
-	key K, count func([]counts.VoterRange) ([]S, error),
-) (sum S, ok bool, err error) {
+func (r *rangeSums[K, S]) total(key K, count func([]counts.VoterRange) ([]S, error)) (sum S, ok bool, err error) {
 	sums, stale := r.staleOf(key)
 	if sums == nil {
 		return sum, false, nil
@@ -249,9 +247,7 @@ func (r *rangeSums[K, S]) done(
 
 // compare returns the ranges that both partitions have, with different sums, and that are
 // stale in neither.
-func (r *rangeSums[K, S]) compare(
-	previous, next *partition[S], pending map[string]bool,
-) (wrong []counts.VoterRange) {
+func (r *rangeSums[K, S]) compare(previous, next *partition[S], pending map[string]bool) (wrong []counts.VoterRange) {
 	places := make(map[counts.VoterRange]int, len(previous.ranges))
 	for place, voters := range previous.ranges {
 		places[voters] = place
@@ -324,9 +320,7 @@ func sumsOf[K comparable, S any](
 	return found, ranged, nil
 }
 
-func (p *Publisher) voteTotals(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash]counts.VoteTotals, error) {
+func (p *Publisher) voteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]counts.VoteTotals, error) {
 	found, ranged, err := sumsOf(ctx, p.Warehouse, p.totals, refs, counts.RangeTotals, counts.VoteTotalsOf)
 	p.metrics.ranged.Add(float64(len(ranged)))
 	return found, err
@@ -345,14 +339,6 @@ func countRanges[K, S any](
 		sums = append(sums, counted...)
 	}
 	return sums, nil
-}
-
-// wantTotals makes the totals of a large proposal be kept by range, unless its vote is ranked: the
-// last round follows from all ballots.
-func (p *Publisher) wantTotals(e *evaluation, urgent bool) {
-	if e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
-		p.totals.want(e.proposal.Ref, urgent)
-	}
 }
 
 // forgetSums makes everything be counted whole.

@@ -73,15 +73,6 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	return false, nil
 }
 
-// withUrgency returns the context in which a subject is counted: in the background, unless each
-// ballot is counted with all others until this is done.
-func (c *wholeCount) withUrgency(ctx context.Context) context.Context {
-	if c.urgent {
-		return ctx
-	}
-	return warehouse.InBackground(ctx)
-}
-
 // recounted is a kind of subject that is counted whole.
 type recounted[K comparable, S any] struct {
 	sums *rangeSums[K, S]
@@ -124,7 +115,10 @@ func recountNextOf[K comparable, S any](p *Publisher, of recounted[K, S]) func(c
 		if !ok {
 			return false, nil
 		}
-		if err = recount(count.withUrgency(ctx), p, of, key, count); err != nil {
+		if !count.urgent { // else each ballot is counted with all others until this is done
+			ctx = warehouse.InBackground(ctx)
+		}
+		if err = recount(ctx, p, of, key, count); err != nil {
 			of.sums.fail(key, count, time.Now())
 		}
 		return true, err
@@ -179,10 +173,6 @@ type corrections struct {
 	mu               sync.Mutex
 	pending, flagged map[record.RefHash]bool
 	daos             map[string]bool
-}
-
-func newCorrections() *corrections {
-	return &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}}
 }
 
 func (c *corrections) add(ref record.RefHash) {

@@ -48,9 +48,7 @@ type Everything struct {
 }
 
 // load reads the records before the catalog.
-func (e Everything) load(
-	ctx context.Context, p *Publisher, _ map[string]bool,
-) (work workload, err error) {
+func (e Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (work workload, err error) {
 	work = workload{everything: true, daos: map[string]bool{}}
 	if e.Untold != nil {
 		changes, err := e.Untold.load(ctx, p, nil)
@@ -110,9 +108,7 @@ type Changes struct {
 
 // load reads the catalog first: the batches were read before, so it has all of their sources.
 // Proposals whose source has changed hands, or is spam now or no more, are added, and counterparts.
-func (c Changes) load(
-	ctx context.Context, p *Publisher, lagging map[string]bool,
-) (work workload, err error) {
+func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool) (work workload, err error) {
 	work = workload{
 		daos:   map[string]bool{},
 		topics: topicScope{forums: map[string]bool{}, relinked: c.AllForums, since: c.Since},
@@ -193,9 +189,7 @@ func claimedDAO(catalog records.Catalog, source record.SourceRef) (id string, cl
 // addRelated reads which of the proposals exist at another provider as well, and adds
 // those: each of a pair states the conflicts with the other, and one may supersede the
 // other. It repeats that until nothing is added.
-func (w *workload) addRelated(
-	ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool,
-) (err error) {
+func (w *workload) addRelated(ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool) (err error) {
 	var found []records.Mirror
 	for known := 0; len(proposals) > known; {
 		known = len(proposals)

@@ -151,10 +151,7 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy)
 // announceCopies adds the proposals and DAOs of copies to the stream of changes: their pages
 // have changed.
 func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCopy) error {
-	var refs []record.RefHash
-	for _, sorted := range copies {
-		refs = append(refs, sorted.Ref)
-	}
+	refs := warehouse.Values(copies, func(sorted pages.SortedCopy) record.RefHash { return sorted.Ref })
 	identities, err := counts.PublishedIdentities(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err
@@ -177,9 +174,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCo
 // dropSortedCopies drops the copies that were replaced, except those in previous, which were
 // current at the last check, and those that exports read, and returns the current ones. It writes
 // all versions again first: one that was not written at its time must not name a copy that is gone.
-func (p *Publisher) dropSortedCopies(
-	ctx context.Context, previous []pages.SortedCopy,
-) (current []pages.SortedCopy, err error) {
+func (p *Publisher) dropSortedCopies(ctx context.Context, previous []pages.SortedCopy) (current []pages.SortedCopy, err error) {
 	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return previous, err

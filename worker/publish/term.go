@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -81,8 +82,11 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 		return err
 	}
 	now := pulse.Now
-	if err := t.commitAbandoned(ctx, now); err != nil {
-		return err
+	if now.Sub(t.checkedAbandoned) >= abandonedInterval {
+		t.checkedAbandoned = now
+		if err := records.CommitAbandoned(ctx, t.publisher.Warehouse); err != nil {
+			return err
+		}
 	}
 	restored, err := t.restoredFrom(ctx)
 	if err != nil {
@@ -161,13 +165,12 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 // and states less of what it has.
 func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
-		at, err := records.LastBackup(ctx, t.publisher.Warehouse, records.BackupRestored)
+		restored, err := records.LastRestore(ctx, t.publisher.Warehouse)
 		if err != nil {
 			return "", err
 		}
-		restored := ""
-		if !at.IsZero() {
-			restored = " restored " + at.Format(time.RFC3339Nano)
+		if restored != "" {
+			restored = " restored " + restored
 		}
 		t.restored = &restored
 	}
@@ -177,9 +180,7 @@ func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 // isForged reports whether a published revision is beyond all that publishers have given. It
 // may be ahead of the warehouse's clock, which was set back then: the warehouse holds the
 // revisions that were given before, and the next one is later.
-func (t *leaderTerm) isForged(
-	ctx context.Context, now time.Time, published uint64,
-) (bool, error) {
+func (t *leaderTerm) isForged(ctx context.Context, now time.Time, published uint64) (bool, error) {
 	if !cache.IsTooFarAhead(published, now) {
 		return false, nil
 	}
@@ -222,9 +223,7 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, pu
 }
 
 // republishCorrupt runs a full publication because a node found a view that it cannot decode.
-func (t *leaderTerm) republishCorrupt(
-	ctx context.Context, now time.Time, runIDs string,
-) error {
+func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
 		"publishing everything again: a view does not decode")
 	if err := t.publishAll(ctx, now, runIDs); err != nil {
@@ -242,15 +241,6 @@ func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bo
 	t.checkedPrevious = now
 	state, err := t.publisher.Store.EndedPreviousFormat(ctx)
 	return state != nil, err
-}
-
-// commitAbandoned commits the batches of imports that died, from time to time.
-func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
-	if now.Sub(t.checkedAbandoned) < abandonedInterval {
-		return nil
-	}
-	t.checkedAbandoned = now
-	return records.CommitAbandoned(ctx, t.publisher.Warehouse)
 }
 
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
@@ -470,9 +460,7 @@ func readFrom(committedThrough int64, now time.Time) time.Time {
 }
 
 // unprocessed returns the committed batches that are not published yet.
-func (t *leaderTerm) unprocessed(
-	ctx context.Context, now time.Time,
-) ([]records.CommittedBatch, error) {
+func (t *leaderTerm) unprocessed(ctx context.Context, now time.Time) ([]records.CommittedBatch, error) {
 	since := readFrom(t.published.CommittedThrough, now)
 	batches, err := records.CommittedBatches(ctx, t.publisher.Warehouse, since)
 	if err != nil {
@@ -504,7 +492,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 		return err
 	}
 	// After the heartbeat: the sorted copies check that everything is published.
-	wake(t.publisher.copiesPending)
+	backoff.Wake(t.publisher.copiesPending)
 	t.publisher.OnPublish()
 	t.publisher.Invalidate(ctx, result.Written)
 	return nil

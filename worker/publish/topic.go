@@ -51,9 +51,7 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 	return nil
 }
 
-func (t *topicPublication) changed(
-	ctx context.Context, scope topicScope,
-) ([]records.TopicRef, error) {
+func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]records.TopicRef, error) {
 	if t.everything && t.untold == nil {
 		return scope.all, nil
 	}
@@ -90,9 +88,7 @@ func (t *topicPublication) changed(
 
 // forums returns the forums of a scope, with those that belong to another DAO than their
 // published topics: no record of their own tells that.
-func (t *topicPublication) forums(
-	ctx context.Context, scope topicScope,
-) ([]records.Forum, error) {
+func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]records.Forum, error) {
 	published, err := counts.PublishedForums(ctx, t.Warehouse)
 	if err != nil {
 		return nil, err
@@ -149,9 +145,7 @@ func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluat
 }
 
 // evaluate reads topics with the proposals that they are linked to, and evaluates them.
-func (t *topicPublication) evaluate(
-	ctx context.Context, refs []records.TopicRef,
-) ([]topicEvaluation, error) {
+func (t *topicPublication) evaluate(ctx context.Context, refs []records.TopicRef) ([]topicEvaluation, error) {
 	topics, err := records.Topics(ctx, t.Warehouse, refs)
 	if err != nil {
 		return nil, err

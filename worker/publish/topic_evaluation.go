@@ -60,16 +60,14 @@ func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 }
 
 // replies counts the posts after the first.
-func (e *topicEvaluation) replies() uint64 {
-	return max(e.topic.Posts, 1) - 1
-}
+func (e *topicEvaluation) replies() uint64 { return max(e.topic.Posts, 1) - 1 }
 
 func (e *topicEvaluation) row() governance.ForumTopic {
 	return governance.ForumTopic{
 		TopicKey: e.identity.TopicKey(), Identity: e.identity,
 		Title: e.topic.Title, Summary: governance.OptionalText(e.post.Summary), URL: e.topic.URL(),
 		Author:   governance.OptionalText(e.topic.Author),
-		Category: governance.OptionalText(e.topic.Category), Tags: e.tags(),
+		Category: governance.OptionalText(e.topic.Category), Tags: append([]string{}, e.topic.Tags...),
 		RelevanceScore: e.score,
 		Replies:        governance.CountOf(e.replies()), Posts: governance.CountOf(e.topic.Posts),
 		Likes: governance.CountOf(e.topic.Likes), Views: governance.CountOf(e.topic.Views),
@@ -95,14 +93,6 @@ func (e *topicEvaluation) participants() *governance.Decimal {
 	}
 	number := governance.CountOf(*count)
 	return &number
-}
-
-// tags returns the tags, which are a list in the contract even if there are none.
-func (e *topicEvaluation) tags() []string {
-	if e.topic.Tags == nil {
-		return []string{}
-	}
-	return e.topic.Tags
 }
 
 // state returns what the warehouse stores of the evaluation. The versions of the record

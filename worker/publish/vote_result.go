@@ -139,9 +139,7 @@ func (c *voteResult) takeStatement() {
 	}
 }
 
-func ballotFlags(
-	t counts.VoteTotals, coverage governance.Coverage,
-) []governance.QualityFlag {
+func ballotFlags(t counts.VoteTotals, coverage governance.Coverage) []governance.QualityFlag {
 	return raised(map[governance.QualityFlag]bool{
 		rules.BallotsMissing: coverage == governance.CoverageUnavailable,
 		rules.BallotsPartial: coverage == governance.Partial,
@@ -160,9 +158,7 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 // choicesOf returns the choices that upstream states. Where it states none they are derived
 // from the ballots and from the scores, which derived reports: all positions up to the last.
 // A basic vote has three.
-func choicesOf(
-	p records.Proposal, t counts.VoteTotals,
-) (choices []governance.Choice, derived bool) {
+func choicesOf(p records.Proposal, t counts.VoteTotals) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	for i, label := range p.Choices {
 		choices = append(choices, governance.Choice{Key: p.Provider.ChoiceKey(i), Label: label})
@@ -228,9 +224,7 @@ func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
 
 // scoresOf computes the scores of the ballots by choice key. It returns false where only
 // upstream can compute them.
-func scoresOf(
-	p records.Proposal, b ballots, choices []governance.Choice,
-) (scores map[string]governance.Score, ok bool) {
+func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (scores map[string]governance.Score, ok bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true
@@ -245,9 +239,7 @@ func scoresOf(
 
 // quadraticScores computes the scores of a quadratic vote from the sums of square roots
 // that the warehouse computes.
-func quadraticScores(
-	p records.Proposal, t counts.VoteTotals, choices []governance.Choice,
-) map[string]governance.Score {
+func quadraticScores(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) map[string]governance.Score {
 	roots := warehouse.Values(choices, func(choice governance.Choice) decimal.Decimal { return t.RootSums[choice.Key] })
 	scores := map[string]governance.Score{}
 	for i, power := range governance.QuadraticScores(t.SupportingPower.Sub(strayPower(p, t, choices)), roots) {

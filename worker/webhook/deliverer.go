@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
@@ -61,7 +62,6 @@ type Options struct {
 // Deliverer delivers messages while its worker leads.
 type Deliverer struct {
 	Options
-
 	// written is the revision up to which the feed is written, and woken has room for one
 	// signal of it.
 	written atomic.Int64
@@ -104,16 +104,12 @@ func (d *Deliverer) forgetStates() {
 // not block.
 func (d *Deliverer) Wake(revision uint64) {
 	d.written.Store(int64(revision)) //nolint:gosec // microseconds since 1970
-	select {
-	case d.woken <- struct{}{}:
-	default:
-	}
+	backoff.Wake(d.woken)
 }
 
 // term is one run of a Deliverer.
 type term struct {
 	*Deliverer
-
 	// queued is the revision up to which new messages are queued.
 	queued    int64
 	receivers map[string]*receiver

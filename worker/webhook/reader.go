@@ -19,7 +19,6 @@ const (
 // dueMessage is a message that an endpoint should get now.
 type dueMessage struct {
 	accounts.Delivery
-
 	// messageBody has no text for what left the feed.
 	messageBody
 }
@@ -42,7 +41,6 @@ type dueAnswer struct {
 // for many endpoints.
 type reader struct {
 	*Deliverer
-
 	queue chan dueRead
 }
 
@@ -87,10 +85,7 @@ func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]du
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, d := range deliveries {
-		ids = append(ids, d.MessageID)
-	}
+	ids := warehouse.Values(deliveries, func(d accounts.Delivery) string { return d.MessageID })
 	slices.Sort(ids)
 	bodies := map[string]messageBody{}
 	for some := range slices.Chunk(slices.Compact(ids), maxBodies) {

@@ -40,12 +40,7 @@ func (t *term) newReceiver(e accounts.Webhook) *receiver {
 }
 
 // wake makes the goroutine read the queue. It does not block.
-func (r *receiver) wake() {
-	select {
-	case r.woken <- struct{}{}:
-	default:
-	}
-}
+func (r *receiver) wake() { backoff.Wake(r.woken) }
 
 // hasEnded reports whether the goroutine has ended: an endpoint that was turned off may be
 // on again since.

@@ -27,7 +27,6 @@ type outcome struct {
 // queuedOutcome is an outcome with the channel that is closed once it is written.
 type queuedOutcome struct {
 	outcome
-
 	done chan struct{}
 }
 
@@ -35,7 +34,6 @@ type queuedOutcome struct {
 // inserts better than many small ones.
 type recorder struct {
 	*Deliverer
-
 	queue chan queuedOutcome
 }
 

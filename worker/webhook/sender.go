@@ -115,7 +115,6 @@ type message struct {
 // sending is an attempt, with how long the receiver asks to be left alone; zero for not.
 type sending struct {
 	accounts.WebhookAttempt
-
 	pause time.Duration
 }
 

@@ -33,12 +33,6 @@ func knownParameters() []string {
 // placeholder is the prefix of a parameter that gives the value of a placeholder in the query.
 const placeholder = "param_"
 
-// passedHeaders returns the headers that the server gets. It gets no type of a body: a body
-// is a query.
-func passedHeaders() []string {
-	return []string{"Accept-Encoding", "User-Agent", "X-ClickHouse-Database", "X-ClickHouse-Format"}
-}
-
 // knownTypes returns the types that a body may have. They differ in nothing: clients name
 // one or another.
 func knownTypes() []string {

@@ -66,9 +66,7 @@ func credentials(r *http.Request, parameters url.Values) (user, password string)
 // forward sends a request to the server, and its answer to the client. When the client is
 // gone, takes nothing for writeTimeout, or the answer takes longer than maxAnswer, the
 // connection to the server is closed, which ends the query there.
-func (p *Proxy) forward(
-	w http.ResponseWriter, r *http.Request, parameters url.Values, body []byte, user, password string,
-) {
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, parameters url.Values, body []byte, user, password string) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxAnswer)
 	defer cancel()
 	address := "http://" + p.HTTPAddr + "/?" + parameters.Encode()
@@ -77,7 +75,8 @@ func (p *Proxy) forward(
 		http.Error(w, "malformed request", http.StatusBadRequest)
 		return
 	}
-	for _, name := range passedHeaders() {
+	// The server gets no type of a body: a body is a query.
+	for _, name := range []string{"Accept-Encoding", "User-Agent", "X-ClickHouse-Database", "X-ClickHouse-Format"} {
 		if value := r.Header.Get(name); value != "" {
 			request.Header.Set(name, value)
 		}

@@ -55,7 +55,6 @@ type Options struct {
 // Proxy passes requests on until Close.
 type Proxy struct {
 	Options
-
 	server   *http.Server
 	client   *http.Client
 	sessions sessions
@@ -133,7 +132,6 @@ func (p *Proxy) refuse(user, password string) string {
 // listenerOfFew accepts a connection for each of its slots, and closes all others.
 type listenerOfFew struct {
 	net.Listener
-
 	slots chan struct{}
 }
 
@@ -156,7 +154,6 @@ func (l *listenerOfFew) Accept() (net.Conn, error) {
 // connOfFew frees its slot when it is closed.
 type connOfFew struct {
 	net.Conn
-
 	release func()
 }
 
