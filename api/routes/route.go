@@ -138,12 +138,19 @@ func (r *Route) Codes() []apierror.Code {
 		code apierror.Code
 		may  bool
 	}{
-		{apierror.CodeValidation, true}, {apierror.CodeUnauthorized, r.TokenOnly || r.Paid()},
-		{apierror.CodePaymentRequired, r.Paid()}, {apierror.CodeForbidden, r.Paid()},
-		{apierror.CodeNotFound, named}, {apierror.CodePaymentInProgress, r.Paid()},
-		{apierror.CodeExportGone, r.Media != nil}, {apierror.CodeCursorExpired, r.Stream || r.Expires},
-		{apierror.CodeRateLimited, true}, {apierror.CodeQuotaExceeded, r.Paid()},
-		{apierror.CodeInternal, true}, {apierror.CodeUnavailable, true}, {apierror.CodeSettlementPending, r.Paid()},
+		{apierror.CodeValidation, true},
+		{apierror.CodeUnauthorized, r.TokenOnly || r.Paid()},
+		{apierror.CodePaymentRequired, r.Paid()},
+		{apierror.CodeForbidden, r.Paid()},
+		{apierror.CodeNotFound, named},
+		{apierror.CodePaymentInProgress, r.Paid()},
+		{apierror.CodeExportGone, r.Media != nil},
+		{apierror.CodeCursorExpired, r.Stream || r.Expires},
+		{apierror.CodeRateLimited, true},
+		{apierror.CodeQuotaExceeded, r.Paid()},
+		{apierror.CodeInternal, true},
+		{apierror.CodeUnavailable, true},
+		{apierror.CodeSettlementPending, r.Paid()},
 	} {
 		if one.may {
 			codes = append(codes, one.code)
