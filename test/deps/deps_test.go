@@ -25,6 +25,7 @@ func floors() [][]string {
 	return [][]string{
 		{"test/apinode"},
 		{"test", "docs/examples"},
+		{"test/upstream/chain"},
 		{"test/env"},
 		{"test/env/enginechild"},
 		{"."},
@@ -56,7 +57,8 @@ func floors() [][]string {
 		{"governance/query"},
 		{"governance/rules"},
 		{"fetch"},
-		{"governance", "governance/abi", "clock", "backoff", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
+		{"clock"},
+		{"governance", "governance/abi", "backoff", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
 	}
 }
 

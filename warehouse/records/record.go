@@ -59,7 +59,7 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 		return Counts{}, err
 	}
 	// The imports with open batches: running or dead.
-	ids, err := warehouse.Find[uuid.UUID](ctx, w, "read open batches", sqlText("batch_open_imports"))
+	ids, err := warehouse.Find[uuid.UUID](ctx, w, "read open batches", sqlText("record_open_imports"))
 	open, err := warehouse.Keyed(ids, err, func(id uuid.UUID) (uuid.UUID, bool) { return id, true })
 	if err != nil {
 		return Counts{}, err
