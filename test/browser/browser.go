@@ -95,10 +95,11 @@ func evaluate[T any](b *Tab, expression string) (value T, err error) {
 func (b *Tab) Until(expression string) {
 	b.t.Helper()
 	env.Until(b.t, func() error {
-		if is, err := evaluate[bool](b, expression); err != nil || !is {
-			return fmt.Errorf("%s is not true (%w)", expression, err)
+		is, err := evaluate[bool](b, expression)
+		if err == nil && !is {
+			err = fmt.Errorf("%s is not true", expression)
 		}
-		return nil
+		return err
 	})
 }
 
