@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW $views.usage_by_day
 (
-    token_id String COMMENT 'The token; empty for clients that pay for each request.',
+    token_id String COMMENT 'The token.',
     day Date COMMENT 'The day in UTC.',
     route LowCardinality(String) COMMENT 'Id of the route, as in /v2/meta/pricing.',
     requests UInt64 COMMENT 'Requests.',
@@ -10,7 +10,7 @@ CREATE OR REPLACE VIEW $views.usage_by_day
     failed UInt64 COMMENT 'Requests that failed (5xx).',
     charged UInt64 COMMENT 'Answers that count towards the month.',
     bytes UInt64 COMMENT 'Bytes of bodies.',
-    payments UInt64 COMMENT 'Answers that were paid for one by one.'
+    payments UInt64 COMMENT 'Always 0: payment_ledger has answers that are paid for one by one.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'Requests by token, day and route. As /v2/meta/usage, for every token: for billing.'

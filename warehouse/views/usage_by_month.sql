@@ -1,13 +1,13 @@
 CREATE OR REPLACE VIEW $views.usage_by_month
 (
-    token_id String COMMENT 'The token; empty for clients that pay for each request.',
+    token_id String COMMENT 'The token.',
     name String COMMENT 'Who has the token.',
     plan LowCardinality(String) COMMENT 'The plan of the token.',
     month String COMMENT 'The month in UTC, as 2026-01.',
     requests UInt64 COMMENT 'Requests.',
     charged UInt64 COMMENT 'Answers that count towards the month.',
     bytes UInt64 COMMENT 'Bytes of bodies.',
-    payments UInt64 COMMENT 'Answers that were paid for one by one.'
+    payments UInt64 COMMENT 'Always 0: payment_ledger has answers that are paid for one by one.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'Requests by token and month, with who it is: for billing.'
