@@ -18,46 +18,9 @@ func (name Format) Kind() record.Kind {
 	return name.lookup().kind
 }
 
-// formatDoc documents a format for users, in Markdown; empty for canonical lines, which have a section
-// of their own.
-type formatDoc struct {
-	// files says what a file of the format contains, and identifiedBy lists the fields that identify it.
-	files, identifiedBy string
-	// record is the record that a line becomes, and required lists the fields that must have a value.
-	record, required string
-}
-
-// documented has a short valid line of each format, and its row of docs/sources.md.
-func documented(name Format) (doc formatDoc, example string) {
-	switch name {
-	case "canonical record":
-		return formatDoc{}, `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`
-	case SnapshotVote:
-		return formatDoc{"Snapshot votes", "`voter` and `vp` or `choice`", "ballot", "`id`, `proposal.id`, `voter`, `vp`, `choice`"}, `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","created":null,"choice":1,"vp":1}`
-	case TallyVote:
-		return formatDoc{"Tally votes", "`voter` and `type` or `amount`", "ballot", "`id`, `proposal.id`, `voter.address`, `type`, `amount`"}, `{"id":"v","proposal":{"id":"1"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`
-	case SnapshotProposal:
-		return formatDoc{"Snapshot proposals", "`space` without `voter` or `proposal`", "proposal", "`id`, `space.id`"}, `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"}`
-	case TallyProposal:
-		return formatDoc{"Tally proposals", "`organization` and `onchainId` or `metadata`", "proposal", "`id`, `organization.slug`"}, `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}}`
-	case DiscourseTopic:
-		return formatDoc{"Discourse topics", "`category_id` or `posts_count`", "topic", "`id`"}, `{"id":7,"title":"Budget","slug":"budget","category_id":1,"posts_count":1}`
-	case "DAO":
-		return formatDoc{"DAOs", "`daoId`, `sources`", "DAO", "`daoId`, each source's `provider` and `id`"}, `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`
-	case SnapshotSpace:
-		return formatDoc{"Snapshot spaces", "`name` and `network` or `symbol`, without `slug`", "source", "`id`"}, `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`
-	case TallyOrganization:
-		return formatDoc{"Tally organizations", "`id` (a string), `name`, `slug`", "source", "`slug`, which is the source's id"}, `{"id":"7","name":"Harbor","slug":"harbor"}`
-	case DiscourseCategory:
-		return formatDoc{"Discourse categories", "`id` (a number), `name`, `slug`", "category", "`id`"}, `{"id":7,"name":"Proposals","slug":"proposals"}`
-	}
-	return doc, ""
-}
-
 // SampleLine returns the example of a format.
 func SampleLine(name Format) string {
-	_, example := documented(name)
-	return example
+	return name.lookup().example
 }
 
 // FormatTable returns the table of formats and the examples in docs/sources.md.
@@ -65,13 +28,12 @@ func FormatTable() string {
 	var table, examples strings.Builder
 	table.WriteString("| file of | identified by the fields | record | required |\n|---|---|---|---|\n")
 	for _, f := range formatsInImportOrder() {
-		doc, example := documented(f.name)
-		if doc.files == "" {
+		if f.doc.files == "" {
 			continue
 		}
-		cells := []string{doc.files, doc.identifiedBy, doc.record, doc.required}
+		cells := []string{f.doc.files, f.doc.identifiedBy, f.doc.record, f.doc.required}
 		table.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-		examples.WriteString(example + "\n")
+		examples.WriteString(f.example + "\n")
 	}
 	return table.String() + "\nOne line of each, in the same order:\n\n```jsonl\n" + examples.String() + "```\n"
 }
