@@ -1,4 +1,4 @@
-// Package backoff holds the pauses between the attempts of the worker's loops.
+// Package backoff holds the pauses between the attempts of the worker's loops, and the signal that ends a wait.
 package backoff
 
 import (

@@ -48,6 +48,12 @@ func FindRefs[T any](ctx context.Context, w *Warehouse, operation, sql string, r
 	return SelectRows[T](rows, err, operation)
 }
 
+// RefsHave is FindRefs for a query for one truth value.
+func RefsHave(ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any) (bool, error) {
+	found, err := FindRefs[bool](ctx, w, operation, sql, refs, args...)
+	return len(found) > 0 && found[0], err
+}
+
 // FindValue runs a query and returns its one value. operation begins every error.
 func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (value T, err error) {
 	if err = w.Conn.QueryRow(ctx, sql, args...).Scan(&value); err != nil {

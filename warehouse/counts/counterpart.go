@@ -2,7 +2,6 @@ package counts
 
 import (
 	"context"
-	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -19,8 +18,8 @@ func Counterparts(
 	counterparts := map[record.RefHash][]record.RefHash{}
 	if refs != nil {
 		// Nearly always none is linked, and this query takes a fraction of the time that finding pairs takes.
-		linked, err := warehouse.FindRefs[bool](ctx, w, "find links of proposals", sqlText("counterpart_any"), refs)
-		if err != nil || !slices.Contains(linked, true) {
+		linked, err := warehouse.RefsHave(ctx, w, "find links of proposals", sqlText("counterpart_any"), refs)
+		if err != nil || !linked {
 			return counterparts, err
 		}
 	}

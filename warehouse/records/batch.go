@@ -241,9 +241,8 @@ func PendingVoters(
 // or were committed after since.
 func Arriving(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash, sources []record.SourceRef, since time.Time) (bool, error) {
 	providers, ids := splitRefs(sources)
-	found, err := warehouse.FindRefs[bool](ctx, w, "look for arriving records", sqlText("batch_arriving"), refs,
+	return warehouse.RefsHave(ctx, w, "look for arriving records", sqlText("batch_arriving"), refs,
 		clickhouse.Named("since", since.UnixMicro()), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
-	return len(found) > 0 && found[0], err
 }
 
 // CommitAbandoned commits the batches of imports that died before they could: some of

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -30,8 +29,8 @@ type Mirror struct {
 // when refs is nil. Withdrawn ones are left out.
 func Mirrors(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]Mirror, error) {
 	if refs != nil { // most have none, and finding that out takes a third of the time
-		found, err := warehouse.FindRefs[bool](ctx, w, "find links to Governors' proposals", sqlText("mirror_any"), refs)
-		if err != nil || !slices.Contains(found, true) {
+		found, err := warehouse.RefsHave(ctx, w, "find links to Governors' proposals", sqlText("mirror_any"), refs)
+		if err != nil || !found {
 			return nil, err
 		}
 	}
