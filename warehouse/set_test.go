@@ -207,6 +207,27 @@ func TestNoStatementInTheBackgroundWaitsLong(t *testing.T) {
 	})
 }
 
+func TestNoStatementInTheBackgroundBeginsDuringAPublication(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, began := &Warehouse{Conn: connection{turns: newTurns(2)}}, time.Now()
+		ended := w.HoldBackground(t.Context())
+		if w.Conn.turns.yield(Yielding(t.Context())); time.Since(began) != 0 {
+			t.Error("a statement of the publication waits")
+		}
+		time.AfterFunc(time.Second, ended)
+		_, end := w.Conn.turns.yield(InBackground(t.Context()))
+		if got := time.Since(began); got != time.Second || end == nil {
+			t.Errorf("got a turn after %s, want one after the publication", got)
+		}
+		end()
+		defer w.HoldBackground(t.Context())()
+		if w.Conn.turns.yield(InBackground(t.Context())); time.Since(began) != time.Second+maxBackgroundWait {
+			t.Errorf("got a turn after %s, want one after %s", time.Since(began), time.Second+maxBackgroundWait)
+		}
+	})
+}
+
 func TestCallersAreExpectedForAMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,16 +27,16 @@ type turns struct {
 	// one ended, in nanoseconds: setting the machine's clock does not move it.
 	serving, served atomic.Int64
 	madeAt          time.Time
-	// taken has room for the statement whose turn it is, and background for the one that runs in
-	// the background.
-	taken, background chan struct{}
+	// taken has room for the statement whose turn it is, background for the one that runs in
+	// the background, and publishing for the publication that none of these begins during.
+	taken, background, publishing chan struct{}
 }
 
 // newTurns returns turns for a server whose statements use so many threads.
 func newTurns(threads uint64) *turns {
 	t := &turns{
 		threads: int(max(threads/2, 1)), //nolint:gosec // cores
-		taken:   make(chan struct{}, 1), background: make(chan struct{}, 1), madeAt: time.Now(),
+		taken:   make(chan struct{}, 1), background: make(chan struct{}, 1), publishing: make(chan struct{}, 1), madeAt: time.Now(),
 	}
 	t.served.Store(-int64(servingFor))
 	return t
@@ -58,6 +58,16 @@ func (w *Warehouse) Serve() (done func()) {
 	}
 }
 
+// HoldBackground has statements in the background wait until end is called, for maxBackgroundWait at
+// most, unless they run already: on few cores each takes its part of what a publication needs.
+func (w *Warehouse) HoldBackground(ctx context.Context) (end func()) {
+	held := w.Conn.turns.publishing
+	if !take(ctx, held, maxTurnWait) {
+		return func() {}
+	}
+	return func() { <-held }
+}
+
 // areNeeded reports whether callers wait, or have waited a moment ago.
 func (t *turns) areNeeded() bool {
 	return t.serving.Load() > 0 || int64(time.Since(t.madeAt))-t.served.Load() < int64(servingFor)
@@ -65,8 +75,9 @@ func (t *turns) areNeeded() bool {
 
 // yield waits for the turn of a statement. While callers wait, one of a context of Yielding or
 // InBackground waits until no other statement yields, for maxTurnWait at most. One in the
-// background waits before that, for maxBackgroundWait at most, until no other one is. It
-// returns how many threads to use, zero for all, and what ends the turn, nil for nothing.
+// background waits before that until no other one is, and then until HoldBackground ends, for
+// maxBackgroundWait at most each. It returns how many threads to use, zero for all, and what ends
+// the turn, nil for nothing.
 func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 	u, _ := ctx.Value(urgencyKey{}).(urgency)
 	if u == background {
@@ -76,8 +87,13 @@ func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 		return threads, nil
 	}
 	var taken []chan struct{}
-	if u == background && take(ctx, t.background, maxBackgroundWait) {
-		taken = append(taken, t.background)
+	if u == background {
+		if take(ctx, t.background, maxBackgroundWait) {
+			taken = append(taken, t.background)
+		}
+		if take(ctx, t.publishing, maxBackgroundWait) {
+			<-t.publishing
+		}
 	}
 	if t.areNeeded() {
 		if threads == 0 {

@@ -2,42 +2,85 @@ package fill
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
+	"time"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
 )
 
-// heldNames are the names of all voters, read again when one changes: a page has hundreds of voters, and
-// to search their names takes as long as to read the page. It is safe for concurrent use.
+// heldNames are the names of all voters: a page has hundreds of voters, and to search their names takes as
+// long as to read the page. They are compared with what is stored before a page is made that is newer than
+// any before: a publication of names gives the pages that show them a new revision. It is safe for
+// concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]
 }
 
 type namesAt struct {
 	state records.NamesState
+	// names is nil where there are more than maxHeldNames.
 	names map[string]*governance.VoterName
+	// revision is of the page for which state was read, at the time read.
+	revision uint64
+	read     time.Time
 }
 
-// read returns the names of the voters in some lists. Names above maxHeldNames are searched.
-func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, lists [][]string) ([]map[string]*governance.VoterName, error) {
-	const maxHeldNames = 50_000 // bounds the rows of names that a worker holds: some ten megabytes
-	state, err := records.NamesStateOf(ctx, w)
+// wantedNames are voters whose names a page of a revision shows.
+type wantedNames struct {
+	revision uint64
+	voters   []string
+}
+
+// read returns the names of the voters on some pages. Names above maxHeldNames are searched.
+func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, wanted []wantedNames) ([]map[string]*governance.VoterName, error) {
+	var revision uint64
+	for _, page := range wanted {
+		revision = max(revision, page.revision)
+	}
+	at, err := h.current(ctx, w, revision)
 	if err != nil {
 		return nil, err
 	}
-	var names map[string]*governance.VoterName
-	switch at := h.latest.Load(); {
-	case state.Rows > maxHeldNames:
-		names, err = records.VoterNames(ctx, w, slices.Concat(lists...))
-	case at != nil && at.state == state:
-		names = at.names
-	default:
-		if names, err = records.AllVoterNames(ctx, w); err == nil {
-			h.latest.Store(&namesAt{state, names})
+	names := at.names
+	if names == nil {
+		var voters []string
+		for _, page := range wanted {
+			voters = append(voters, page.voters...)
 		}
+		names, err = records.VoterNames(ctx, w, voters)
 	}
-	return slices.Repeat([]map[string]*governance.VoterName{names}, len(lists)), err
+	lists := make([]map[string]*governance.VoterName, len(wanted))
+	for i := range lists {
+		lists[i] = names
+	}
+	return lists, err
+}
+
+// current returns names that hold what a page of a revision shows.
+func (h *heldNames) current(ctx context.Context, w *warehouse.Warehouse, revision uint64) (*namesAt, error) {
+	const (
+		maxHeldNames = 50_000      // bounds the rows of names that a worker holds: some ten megabytes
+		maxAge       = time.Minute // bounds for how long a revision ahead of the clock hides a change
+	)
+	before := h.latest.Load()
+	if before != nil && revision <= before.revision && time.Since(before.read) < maxAge {
+		return before, nil
+	}
+	now := &namesAt{revision: revision, read: time.Now()}
+	var err error
+	if now.state, err = records.NamesStateOf(ctx, w); err != nil {
+		return nil, err
+	}
+	switch {
+	case before != nil && before.state == now.state:
+		now.names = before.names
+	case now.state.Rows <= maxHeldNames:
+		now.names, err = records.AllVoterNames(ctx, w)
+	}
+	if err == nil {
+		h.latest.Store(now)
+	}
+	return now, err
 }

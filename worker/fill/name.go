@@ -17,11 +17,11 @@ type shown struct {
 	name     **governance.VoterName
 }
 
-// setNames sets the names beside the identities of a page. They are read when a page is made: a
-// publication of names makes the pages stale that show them.
+// setNames sets the names beside the identities of a page whose revision is known. They are read when a page is
+// made: a publication of names makes the pages stale that show them.
 func (p *page) setNames(ctx context.Context, places []shown) error {
 	voters := warehouse.Values(places, func(at shown) string { return at.identity })
-	names, err := warehouse.Share(ctx, p.Warehouse, "names", voters, p.names.read)
+	names, err := warehouse.Share(ctx, p.Warehouse, "names", wantedNames{p.head.Revision, voters}, p.names.read)
 	for _, at := range places {
 		*at.name = names[at.identity]
 	}

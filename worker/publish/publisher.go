@@ -121,27 +121,25 @@ func New(o Options) *Publisher {
 func (p *Publisher) Wake() { backoff.Wake(p.committed) }
 
 // Run checks for changes at every interval, and when it is woken, and publishes them, until
-// ctx ends or an attempt fails, and returns the cause. After a publication it pauses for as
-// long as that took, up to maxRest, so that imports get their share of the machine, and
-// batches which follow each other are published together.
+// ctx ends or an attempt fails, and returns the cause. After a publication it may rest, as pace says.
 func (p *Publisher) Run(ctx context.Context) error {
-	const maxRest = time.Second // bounds the pause after a long publication: what is imported meanwhile should not wait
 	// Another worker may have published meanwhile.
 	p.forgetSums()
 	term := leaderTerm{publisher: p}
+	pace := pace{ended: time.Now()}
 	var pulseAge time.Duration
-	for published := time.Now(); ; {
+	for {
 		began, before := time.Now(), term.published.Revision
 		if err := term.step(ctx, pulseAge); err != nil {
 			return err
 		}
-		rest := min(time.Since(began), maxRest)
+		pause := min(time.Since(began), maxRest)
 		if term.published.Revision != before {
-			backoff.Wait(ctx, rest)
-			rest, published = 0, time.Now()
+			backoff.Wait(ctx, pace.rest(began, time.Now(), term.published.LastFullRevision == term.published.Revision))
+			pause = 0
 		}
 		pulseAge = 0
-		if told := p.await(ctx, max(p.Interval, rest)); !told && time.Since(published) > idleAfter {
+		if told := p.await(ctx, max(p.Interval, pause)); !told && time.Since(pace.ended) > idleAfter {
 			pulseAge = warehouse.IdlePulseAge
 		}
 		if ctx.Err() != nil {

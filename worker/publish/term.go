@@ -370,6 +370,7 @@ func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Resul
 }
 
 func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) error {
+	defer t.publisher.Warehouse.HoldBackground(ctx)()
 	now := pulse.Now
 	batches, err := t.unprocessed(ctx, now)
 	if err != nil {
