@@ -362,6 +362,7 @@ func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 		&record.Topic{Host: "forum.a.org", ExternalID: "1", Visible: true, UpdatedAt: at("2026-01-02")},
 		&record.Topic{Host: "forum.a.org", ExternalID: "2", UpdatedAt: at("2026-01-03")})
 	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
+	catalog = env.Must(records.WithRecords(t.Context(), w, catalog))(t)
 	names := map[string]string{}
 	for id, dao := range catalog.DAOs {
 		names[id] = dao.Name
@@ -470,6 +471,7 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
 	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}))
 	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
+	catalog = env.Must(records.WithRecords(t.Context(), w, catalog))(t)
 	got := catalog.Sources[space]
 	if diff := cmp.Diff([]*governance.Timestamp{at("2024-03-01T00:00:00Z"), at("2024-02-01T00:00:00Z")}, []*governance.Timestamp{got.AsOf, got.NewestRecordAt}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

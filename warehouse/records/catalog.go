@@ -40,10 +40,6 @@ type CatalogSource struct {
 	Name string
 	// Flagged is true for a space that its provider marks as spam.
 	Flagged bool
-	// Proposals counts its proposals, Topics the visible topics of a forum.
-	Proposals, Topics uint64
-	// LatestTopicAt is the time of the last activity in a visible topic.
-	LatestTopicAt *governance.Timestamp
 	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
 	// imports that read upstream to its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
@@ -51,11 +47,16 @@ type CatalogSource struct {
 	FirstImportEndedAt *governance.Timestamp
 	// AsOf is the time that the last import states; nil where it states none.
 	AsOf *governance.Timestamp
+	// Follow says how following the source goes; nil for one that is not followed.
+	Follow *SourceFollow
+	// Proposals counts its proposals, Topics the visible topics of a forum. These and what follows are zero
+	// without WithRecords.
+	Proposals, Topics uint64
+	// LatestTopicAt is the time of the last activity in a visible topic.
+	LatestTopicAt *governance.Timestamp
 	// NewestRecordAt is the newest past time at which a proposal or topic was created or updated,
 	// and NewestBallotAt that at which a published ballot was cast; nil where none is known.
 	NewestRecordAt, NewestBallotAt *governance.Timestamp
-	// Follow says how following the source goes; nil for one that is not followed.
-	Follow *SourceFollow
 }
 
 // OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
@@ -116,7 +117,7 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 	}
 }
 
-// ReadCatalog reads the catalog but for the newest ballots, which WithNewestBallots adds.
+// ReadCatalog reads the catalog but for the records of its sources, which WithRecords adds.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	c := Catalog{
 		DAOs:    map[string]CatalogDAO{},
@@ -163,28 +164,24 @@ func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error)
 	return c, err
 }
 
-// WithNewestBallots returns the catalog with the newest ballots that are published by now.
-func WithNewestBallots(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
-	c.Sources = maps.Clone(c.Sources)
-	return c, readNewestBallots(ctx, w, &c)
-}
-
-// readNewestBallots sets the newest ballots of the sources of a catalog.
-func readNewestBallots(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
+// WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
+func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
 	type row struct {
 		record.SourceRef
-		SourceID       string
-		NewestBallotAt *governance.Timestamp
+		SourceID string
+		CatalogSource
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read the newest ballots of sources", sqlText("catalog_newest_ballots"))
+	c.Sources = maps.Clone(c.Sources)
+	rows, err := warehouse.Find[row](ctx, w, "read what sources have", sqlText("catalog_records"))
 	for _, r := range rows {
 		ref := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
 		if source, known := c.Sources[ref]; known {
-			source.NewestBallotAt = r.NewestBallotAt
+			source.Proposals, source.Topics, source.LatestTopicAt = r.Proposals, r.Topics, r.LatestTopicAt
+			source.NewestRecordAt, source.NewestBallotAt = r.NewestRecordAt, r.NewestBallotAt
 			c.Sources[ref] = source
 		}
 	}
-	return err
+	return c, err
 }
 
 func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {

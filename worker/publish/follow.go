@@ -64,7 +64,7 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	if f.catalog == nil {
 		catalog, err := records.ReadCatalog(ctx, t.publisher.Warehouse)
 		if err == nil {
-			catalog, err = records.WithNewestBallots(ctx, t.publisher.Warehouse, catalog)
+			catalog, err = records.WithRecords(ctx, t.publisher.Warehouse, catalog)
 		}
 		if err != nil {
 			return f.covered, err

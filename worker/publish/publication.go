@@ -112,7 +112,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err := r.writer.Flush(ctx); err != nil {
 		return Result{}, err
 	}
-	if r.catalog, err = records.WithNewestBallots(ctx, p.Warehouse, r.catalog); err != nil {
+	if r.catalog, err = records.WithRecords(ctx, p.Warehouse, r.catalog); err != nil {
 		return Result{}, err
 	}
 	maps.Copy(work.daos, proposals.daos)
