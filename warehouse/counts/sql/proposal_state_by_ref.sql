@@ -30,5 +30,5 @@ SELECT
     confirmed,
     revision
 FROM proposal_states FINAL
-WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+PREWHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
 ORDER BY proposal_ref
