@@ -18,16 +18,19 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	var detail governance.ProposalRow
 	var rows []pages.LatestBallot
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
+		describe := func() (err error) {
+			if detail, err = p.proposalDetail(ctx, q.Proposal); err == nil {
+				_, err = p.setBallotCoverage(ctx, q.Proposal)
+			}
+			return err
+		}
 		if generation != 0 {
 			var reading errgroup.Group // a copy is read without knowing the proposal
-			reading.Go(func() (err error) {
-				detail, err = p.proposalDetail(ctx, q.Proposal)
-				return err
-			})
+			reading.Go(describe)
 			rows, err = pages.ListBallots(ctx, p.Warehouse, pages.BallotSource{Generation: generation}, q)
 			return errors.Join(err, reading.Wait())
 		}
-		if detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
+		if err = describe(); err != nil {
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
@@ -36,9 +39,6 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	})
 	if err != nil || !there {
 		return p.absent(), err
-	}
-	if _, err := p.setBallotCoverage(ctx, q.Proposal); err != nil {
-		return cache.View{}, err
 	}
 	ballots := ballotRows(rows, choicesOf(detail.Choices, detail.Bounds))
 	err = nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
