@@ -394,6 +394,28 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 	}
 }
 
+func TestAttackAClockThatIsSetBackLosesNoChangeOfTokensAndWebhooks(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	a, now := accounts.NewAccounts(w), time.Now().UTC().Truncate(time.Millisecond)
+	token := accounts.Token{ID: "t", Plan: "developer", Hash: [32]byte{1}, CreatedAt: now}
+	endpoint := accounts.Webhook{ID: "e", URL: "https://a.org", Types: []string{"*"}, CreatedAt: now, EnabledAt: now}
+	put := func(removed bool) {
+		env.MustDo(t, a.PutToken(t.Context(), token))
+		env.MustDo(t, a.PutWebhook(t.Context(), endpoint, removed))
+	}
+	put(false)
+	for _, table := range []string{"tokens", "webhook_endpoints"} { // what was written an hour ahead
+		env.MustDo(t, w.Conn.Exec(t.Context(), "INSERT INTO "+table+" SELECT * REPLACE (changed_at + INTERVAL 1 HOUR AS changed_at) FROM "+table))
+	}
+	token.Hash = [32]byte{2}
+	put(true)
+	tokens, endpoints := env.Must(a.Tokens(t.Context()))(t), env.Must(a.Webhooks(t.Context()))(t)
+	if len(tokens) != 1 || tokens[0].Hash != token.Hash || len(endpoints) != 0 {
+		t.Errorf("got tokens %v and endpoints %v, want the rotated token, and no endpoint", tokens, endpoints)
+	}
+}
+
 func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)

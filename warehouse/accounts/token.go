@@ -59,12 +59,30 @@ func (a Accounts) PutToken(ctx context.Context, t Token) error {
 	if t.PreviousUntil.IsZero() {
 		t.PreviousUntil = time.Unix(0, 0)
 	}
+	changedAt, err := a.nextChange(ctx, "SELECT max(changed_at) FROM tokens WHERE token_id = ?", t.ID)
+	if err != nil {
+		return err
+	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
-		previous_verifier, previous_until, limits, created_at, expires_at)`, "write token "+t.ID, []Token{t},
+		previous_verifier, previous_until, limits, created_at, expires_at, changed_at)`, "write token "+t.ID, []Token{t},
 		func(insert driver.Batch, t Token) error {
 			return insert.Append(t.ID, t.Name, t.Plan, warehouse.NonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
-				t.PreviousUntil, t.Limits, t.CreatedAt, t.ExpiresAt)
+				t.PreviousUntil, t.Limits, t.CreatedAt, t.ExpiresAt, changedAt)
 		})
+}
+
+// nextChange returns the time of a change by the server's clock, or a later one than that of the last change,
+// which a statement finds by an id: where the clock was set back, the last change would stay in force.
+func (a Accounts) nextChange(ctx context.Context, lastChange, id string) (time.Time, error) {
+	now, err := a.w.Now(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	last, err := warehouse.FindValue[time.Time](ctx, a.w, "read when "+id+" last changed", lastChange, id)
+	if !now.After(last) {
+		now = last.Add(time.Microsecond)
+	}
+	return now, err
 }
 
 // RevokeToken revokes a token. No later PutToken undoes it.

@@ -62,11 +62,15 @@ func (a Accounts) Webhooks(ctx context.Context) ([]Webhook, error) {
 
 // PutWebhook writes an endpoint or a new version of it; removed ones are not listed.
 func (a Accounts) PutWebhook(ctx context.Context, e Webhook, removed bool) error {
+	changedAt, err := a.nextChange(ctx, "SELECT max(changed_at) FROM webhook_endpoints WHERE endpoint_id = ?", e.ID)
+	if err != nil {
+		return err
+	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_endpoints (endpoint_id, token_id, url, types, dao_ids, secret,
-		previous_secret, previous_until, created_at, enabled_at, removed)`, "write webhook "+e.ID, []Webhook{e},
+		previous_secret, previous_until, created_at, enabled_at, removed, changed_at)`, "write webhook "+e.ID, []Webhook{e},
 		func(insert driver.Batch, e Webhook) error {
 			return insert.Append(e.ID, e.TokenID, e.URL, e.Types, warehouse.NonNilTexts(e.DAOIDs), e.Secret,
-				e.PreviousSecret, sinceEpoch(e.PreviousUntil), e.CreatedAt, e.EnabledAt, removed)
+				e.PreviousSecret, sinceEpoch(e.PreviousUntil), e.CreatedAt, e.EnabledAt, removed, changedAt)
 		})
 }
 
