@@ -119,11 +119,7 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 
 // ReadCatalog reads the catalog but for the records of its sources, which WithRecords adds.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	c := Catalog{
-		DAOs:    map[string]CatalogDAO{},
-		Owner:   map[record.SourceRef]string{},
-		Sources: map[record.SourceRef]CatalogSource{},
-	}
+	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
 	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readDAOs} {
 		if err := read(ctx, w, &c); err != nil {
 			return Catalog{}, err
@@ -147,53 +143,46 @@ func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) 
 
 // CatalogOwners reads the DAOs and whose each source is. Its Sources have names alone.
 func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	type row struct {
-		record.SourceRef
-		SourceID, Name string
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read the names of sources", sqlText("catalog_names"))
+	sources, err := findSources(ctx, w, "read the names of sources", "catalog_names")
 	if err != nil {
 		return Catalog{}, err
 	}
 	c, err := DeclaredDAOs(ctx, w)
-	c.Sources = make(map[record.SourceRef]CatalogSource, len(rows))
-	for _, r := range rows {
-		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = CatalogSource{Name: r.Name}
-	}
+	c.Sources = sources
 	c.addUnclaimedSources()
 	return c, err
 }
 
-// WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
-func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
+// findSources returns what a statement states of each source.
+func findSources(ctx context.Context, w *warehouse.Warehouse, operation, statement string) (map[record.SourceRef]CatalogSource, error) {
 	type row struct {
 		record.SourceRef
 		SourceID string
 		CatalogSource
 	}
+	rows, err := warehouse.Find[row](ctx, w, operation, sqlText(statement))
+	return warehouse.Keyed(rows, err, func(r row) (record.SourceRef, CatalogSource) {
+		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.CatalogSource
+	})
+}
+
+// WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
+func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
 	c.Sources = maps.Clone(c.Sources)
-	rows, err := warehouse.Find[row](ctx, w, "read what sources have", sqlText("catalog_records"))
-	for _, r := range rows {
-		ref := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+	found, err := findSources(ctx, w, "read what sources have", "catalog_records")
+	for ref, has := range found {
 		if source, known := c.Sources[ref]; known {
-			source.Proposals, source.Topics, source.LatestTopicAt = r.Proposals, r.Topics, r.LatestTopicAt
-			source.NewestRecordAt, source.NewestBallotAt = r.NewestRecordAt, r.NewestBallotAt
+			source.Proposals, source.Topics, source.LatestTopicAt = has.Proposals, has.Topics, has.LatestTopicAt
+			source.NewestRecordAt, source.NewestBallotAt = has.NewestRecordAt, has.NewestBallotAt
 			c.Sources[ref] = source
 		}
 	}
 	return c, err
 }
 
-func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
-	type row struct {
-		record.SourceRef
-		SourceID string
-		CatalogSource
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read sources", sqlText("catalog_sources"))
-	for _, r := range rows {
-		s := r.CatalogSource
-		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = s
+func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) (err error) {
+	c.Sources, err = findSources(ctx, w, "read sources", "catalog_sources")
+	for _, s := range c.Sources {
 		for _, at := range []*governance.Timestamp{s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt} {
 			c.ObservedAt = governance.Later(c.ObservedAt, at)
 		}

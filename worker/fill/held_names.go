@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -51,11 +52,7 @@ func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, wanted []w
 		}
 		names, err = records.VoterNames(ctx, w, voters)
 	}
-	lists := make([]map[string]*governance.VoterName, len(wanted))
-	for i := range lists {
-		lists[i] = names
-	}
-	return lists, err
+	return slices.Repeat([]map[string]*governance.VoterName{names}, len(wanted)), err
 }
 
 // current returns names that hold what a page of a revision shows.
