@@ -23,9 +23,9 @@ func compress(content []byte) []byte {
 	if len(content) < minCompressed || len(content) > maxCompressed {
 		return content
 	}
-	stored := append(make([]byte, 0, len(content)), compressedMark)
-	stored = append(stored, s2.EncodeBetter(nil, content)...)
-	if len(stored) >= len(content)*9/10 {
+	stored := make([]byte, 1+s2.MaxEncodedLen(len(content)))
+	stored[0] = compressedMark
+	if stored = stored[:1+len(s2.EncodeBetter(stored[1:], content))]; len(stored) >= len(content)*9/10 {
 		return content
 	}
 	return stored
