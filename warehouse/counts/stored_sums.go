@@ -74,10 +74,11 @@ func fingerprintOf(statements ...string) driver.NamedValue {
 // StoredVoteTotals is VoteTotalsOf for a publication of everything: it counts the proposals alone
 // whose ballots have changed since it last counted them.
 func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	return storedSums(ctx, w, refs, ballotFingerprints, storedTotals, VoteTotalsOf, storeTotals)
+	return storedSums(ctx, w, refs, BallotFingerprints, storedTotals, VoteTotalsOf, storeTotals)
 }
 
-func ballotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+// BallotFingerprints returns the fingerprint of the stored ballots of each proposal that has some.
+func BallotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
 	type row struct {
 		Ref         record.RefHash `ch:"proposal_ref"`
 		Fingerprint uint64
@@ -130,10 +131,11 @@ func storeTotals(
 // StoredParticipation is ParticipationOf for a publication of everything: it counts the DAOs alone
 // whose ballots have changed since it last counted them.
 func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
-	return storedSums(ctx, w, daoIDs, daoFingerprints, storedParticipation, ParticipationOf, storeParticipation)
+	return storedSums(ctx, w, daoIDs, DAOFingerprints, storedParticipation, ParticipationOf, storeParticipation)
 }
 
-func daoFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
+// DAOFingerprints returns the fingerprint of the stored ballots of each DAO that are on none of its spam.
+func DAOFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
 	type row struct {
 		DAOID       string
 		Fingerprint uint64

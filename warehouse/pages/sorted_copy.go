@@ -44,13 +44,17 @@ type SortedCopy struct {
 	Revision uint64
 	// Votes is the number of ballots in that publication; only StaleSortedCopies sets it.
 	Votes uint64
+	// Fingerprint is of the ballots that the copy was built of; zero where that is not known, or for a copy that must be
+	// built again.
+	Fingerprint uint64
 }
 
 // StaleSortedCopies returns the copies that are missing, older than the published
 // numbers or of an earlier format, the smallest first, as these are built soonest.
 func StaleSortedCopies(ctx context.Context, w *warehouse.Warehouse) ([]SortedCopy, error) {
 	threshold := uint64(SortedCopyThreshold)
-	return warehouse.Find[SortedCopy](ctx, w, "list stale sorted copies", sqlText("sorted_copy_stale"), threshold, threshold, sortedCopyFormat)
+	return warehouse.Find[SortedCopy](ctx, w, "list stale sorted copies", sqlText("sorted_copy_stale"),
+		sortedCopyFormat, threshold, threshold, sortedCopyFormat)
 }
 
 // BuildSortedCopy writes a new generation of a copy. No page reads it before SwitchSortedCopy.
@@ -84,7 +88,7 @@ func MatchesPublished(ctx context.Context, w *warehouse.Warehouse, c SortedCopy,
 
 // SwitchSortedCopy makes a generation the current one.
 func SwitchSortedCopy(ctx context.Context, w *warehouse.Warehouse, c SortedCopy) error {
-	err := w.Conn.Exec(ctx, sqlText("sorted_copy_switch"), string(c.Kind), c.Subject, c.Generation, c.Revision, sortedCopyFormat)
+	err := w.Conn.Exec(ctx, sqlText("sorted_copy_switch"), string(c.Kind), c.Subject, c.Generation, c.Revision, sortedCopyFormat, c.Fingerprint)
 	if err != nil {
 		return fmt.Errorf("switch the sorted copy of %s: %w", c.Subject, err)
 	}

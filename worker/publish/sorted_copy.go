@@ -90,7 +90,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 	return nil
 }
 
-// buildSortedCopy builds a new generation of a copy, makes it the current one, and changes
+// buildSortedCopy builds a new generation of a copy unless it has the same ballots, makes it the current one, and changes
 // the version of the pages that are read from it.
 func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy) error {
 	began := time.Now()
@@ -99,7 +99,20 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 		return err
 	}
 	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
-	if err := pages.BuildSortedCopy(warehouse.InBackground(ctx), p.Warehouse, sorted, generation); err != nil {
+	// Read before the ballots are copied: a copy with ballots that land meanwhile is built again the next time.
+	fingerprint, err := p.fingerprintOf(ctx, sorted)
+	if err != nil {
+		return err
+	}
+	same := fingerprint == sorted.Fingerprint && fingerprint != 0
+	if same { // as most are after a restart, which publishes everything; the copy of what was withdrawn may be gone
+		if same, err = p.isWhole(ctx, sorted); err != nil {
+			return err
+		}
+	}
+	if same {
+		generation = sorted.Generation
+	} else if err := pages.BuildSortedCopy(warehouse.InBackground(ctx), p.Warehouse, sorted, generation); err != nil {
 		return err
 	}
 	matches, err := pages.MatchesPublished(ctx, p.Warehouse, sorted, generation)
@@ -113,7 +126,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
 		return err
 	}
-	sorted.Generation = generation
+	sorted.Generation, sorted.Fingerprint = generation, fingerprint
 	if err := pages.SwitchSortedCopy(ctx, p.Warehouse, sorted); err != nil {
 		return err
 	}
@@ -127,10 +140,29 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 		return err
 	}
 	p.metrics.sortedCopies.WithLabelValues(string(sorted.Kind)).Observe(time.Since(began).Seconds())
-	p.Logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
-		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject),
+	p.Logger.LogAttrs(ctx, slog.LevelDebug, "renewed a sorted copy",
+		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject), slog.Bool("built", !same),
 		slog.Uint64("votes", sorted.Votes), slog.Duration("duration", time.Since(began)))
 	return nil
+}
+
+// isWhole reports whether a copy has as many ballots as are published.
+func (p *Publisher) isWhole(ctx context.Context, sorted pages.SortedCopy) (bool, error) {
+	if sorted.Kind == pages.VoterCopy {
+		return pages.MatchesPublished(ctx, p.Warehouse, sorted, sorted.Generation)
+	}
+	copied, err := pages.CountCopiedBallots(ctx, p.Warehouse, sorted.Generation)
+	return copied.Votes == sorted.Votes, err
+}
+
+// fingerprintOf returns the fingerprint of the ballots that a copy is to have; zero where there are none.
+func (p *Publisher) fingerprintOf(ctx context.Context, sorted pages.SortedCopy) (uint64, error) {
+	if sorted.Kind == pages.VoterCopy {
+		of, err := counts.DAOFingerprints(ctx, p.Warehouse, []string{sorted.Subject})
+		return of[sorted.Subject], err
+	}
+	of, err := counts.BallotFingerprints(ctx, p.Warehouse, []record.RefHash{sorted.Ref})
+	return of[sorted.Ref], err
 }
 
 // setCopyVersion makes a copy the one that pages are read from, and returns what was

@@ -4,7 +4,8 @@ SELECT
     proposal_ref,
     generation,
     revision,
-    votes
+    votes,
+    if(copy_format < ?, 0, fingerprint) AS fingerprint
 FROM
 (
     SELECT
@@ -44,7 +45,8 @@ GLOBAL LEFT JOIN
         subject,
         generation,
         revision AS copy_revision,
-        copy_format
+        copy_format,
+        fingerprint
     FROM sorted_copies FINAL
 ) AS copies USING (kind, subject)
 WHERE copy_revision < revision

@@ -1,2 +1,2 @@
-INSERT INTO sorted_copies (kind, subject, generation, revision, copy_format)
-VALUES (?, ?, ?, ?, ?)
+INSERT INTO sorted_copies (kind, subject, generation, revision, copy_format, fingerprint)
+VALUES (?, ?, ?, ?, ?, ?)
