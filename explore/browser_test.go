@@ -1,13 +1,20 @@
 package explore_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/apinode"
 	"pnyx/test/browser"
 	"pnyx/test/env"
 )
@@ -157,5 +164,25 @@ func TestLongDossierInABrowser(t *testing.T) {
 	if browser.Value[bool](b, `[...document.querySelectorAll(".masthead, .trail, .screen")].some((one) => one.checkVisibility())`) {
 		t.Error("paper shows what is for screens")
 	}
+	b.WantQuiet(n.Base)
+}
+
+// TestLongADossierShowsOnceItIsComputed on a page that was opened before.
+func TestLongADossierShowsOnceItIsComputed(t *testing.T) {
+	t.Parallel()
+	dossiers := []query.Kind{query.KindDossier}
+	n := startNode(t, apinode.Settings{Sample: apinode.Sample{
+		Kinds: slices.DeleteFunc(sampleKinds(), func(kind query.Kind) bool { return kind == query.KindDossier }),
+	}})
+	b := browser.Open(t, 820, 900)
+	b.Open(n.Base + "/explore/proposals/" + string(sampleKey) + "#token=" + n.Admit(ample(), access.V2All))
+	b.Until(shows("[data-pending]"))
+	asked := env.Must(n.Store.Fills().Dequeue(t.Context(), dossiers, cache.Oldest, func(query.Kind) int { return 1 }, 10*time.Second))(t)
+	payload, _, err := samplePage(asked[0].Page)
+	env.MustDo(t, err)
+	head := cache.View{Revision: 1, DataAsOf: apinode.AsOf, Readiness: governance.Ready, FreshUntil: new(governance.TimestampOf(time.Now().Add(time.Hour)))}
+	made := env.Must(cache.NewView(head, payload))(t)
+	env.MustDo(t, errors.Join(n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: asked[0].Page, View: &made}})...))
+	b.Until(shows("#findings"))
 	b.WantQuiet(n.Base)
 }

@@ -35,7 +35,10 @@ func startNode(t *testing.T, s apinode.Settings) *node {
 	t.Helper()
 	prices := apinode.Prices()
 	prices.PayPerRequest = s.Payments != nil
-	s.Sample = apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage}
+	if s.Sample.Kinds == nil {
+		s.Sample.Kinds = sampleKinds()
+	}
+	s.Sample.Views, s.Sample.DAOs, s.Sample.Page = sampleViews(), sampleDAOs, samplePage
 	s.Documents = slices.Concat(page.Documents(), explore.Documents())
 	s.Mount = func(n *apinode.Node) error { return explore.Mount(explore.Options{Node: n.API, Prices: prices}) }
 	return &node{apinode.Start(t, s)}

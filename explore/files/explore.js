@@ -4,6 +4,8 @@ import {token, onToken, request} from "/docs/page.js";
 
 // How long the box is left alone before its token is sent, in milliseconds.
 const pause = 400;
+// When a page is read again whose dossier is being computed. Each time counts as requests of the token.
+const again = [3000, 6000, 12000];
 let waiting;
 let latest = 0;
 
@@ -16,7 +18,8 @@ function say(text) {
   }
 }
 
-async function show() {
+// show reads the page; before is how often it has been read for its dossier.
+async function show(before = 0) {
   const turn = ++latest;
   const shown = document.querySelector("#main");
   shown.ariaBusy = "true";
@@ -31,8 +34,14 @@ async function show() {
     if (!main) {
       throw new Error(`the server answered ${answer.status}`);
     }
-    shown.replaceChildren(...main.childNodes);
-    document.title = read.title;
+    const pending = main.querySelector("[data-pending]") !== null;
+    if (pending && before < again.length) {
+      waiting = setTimeout(show, again[before], before + 1);
+    }
+    if (!pending || before === 0) { // what is open stays open
+      shown.replaceChildren(...main.childNodes);
+      document.title = read.title;
+    }
   } catch (problem) {
     if (turn === latest) {
       say(`The page could not be read with the token: ${problem.message}.`);
