@@ -297,8 +297,9 @@ func VotersOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash
 		ProposalRef record.RefHash
 		Voter       string
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read on what some addresses voted", sqlText("dossier_voters"), refs,
-		clickhouse.Named("voters", warehouse.NonNilTexts(voters)))
+	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals) AND voter IN {voters:Array(String)}")
+	rows, err := warehouse.FindRefs[row](ctx, w, "read on what some addresses voted", fmt.Sprintf(sqlText("dossier_voters"), counting), refs,
+		clickhouse.Named("voters", warehouse.NonNilTexts(voters)), warehouse.BindUnknownTime())
 	return warehouse.Grouped(rows, err, func(r row) (string, record.RefHash) { return r.Voter, r.ProposalRef })
 }
 
