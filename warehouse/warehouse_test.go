@@ -357,7 +357,9 @@ func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 		&record.DAO{ID: "b", Name: "B", Sources: []record.SourceRef{claimed}},
 		&record.DAO{ID: "a", Name: "A", Sources: []record.SourceRef{claimed, {Provider: governance.Tally, ID: "a"}}})
 	appendAll(t, w, &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "own.eth"}, Name: "Own"})
-	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "nameless.eth"})
+	for _, id := range []string{"former.eth", "nameless.eth"} { // a source that has no record any more is none
+		appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: id})
+	}
 	appendAll(t, w,
 		&record.Topic{Host: "forum.a.org", ExternalID: "1", Visible: true, UpdatedAt: at("2026-01-02")},
 		&record.Topic{Host: "forum.a.org", ExternalID: "2", UpdatedAt: at("2026-01-03")})
@@ -405,8 +407,17 @@ func TestAttackAClockThatIsSetBackLosesNoChangeOfTokensAndWebhooks(t *testing.T)
 		env.MustDo(t, a.PutWebhook(t.Context(), endpoint, removed))
 	}
 	put(false)
-	for _, table := range []string{"tokens", "webhook_endpoints"} { // what was written an hour ahead
-		env.MustDo(t, w.Conn.Exec(t.Context(), "INSERT INTO "+table+" SELECT * REPLACE (changed_at + INTERVAL 1 HOUR AS changed_at) FROM "+table))
+	env.MustDo(t, a.PutWebhookState(t.Context(), endpoint))
+	for table, ahead := range map[string]string{ // what was written an hour ahead
+		"tokens": "changed_at + INTERVAL 1 HOUR AS changed_at", "webhook_endpoints": "changed_at + INTERVAL 1 HOUR AS changed_at",
+		"webhook_states": "version + 3600000000 AS version",
+	} {
+		env.MustDo(t, w.Conn.Exec(t.Context(), "INSERT INTO "+table+" SELECT * REPLACE ("+ahead+") FROM "+table))
+	}
+	endpoint.DisabledAt = now.Add(time.Second)
+	env.MustDo(t, a.PutWebhookState(t.Context(), endpoint))
+	if on := env.Must(a.Webhooks(t.Context()))(t); len(on) != 1 || on[0].Active() {
+		t.Errorf("got endpoints %v, want the one that was turned off", on)
 	}
 	token.Hash = [32]byte{2}
 	put(true)
