@@ -101,8 +101,8 @@ type Delivery struct {
 	QueuedAt time.Time
 	// DueAt is the time of the next attempt.
 	DueAt time.Time
-	// Version orders the states, the latest counts: 0 as it is queued, the time in
-	// microseconds as it is queued again, and one more with each outcome.
+	// Version orders the states, the latest counts: 0 as it is queued, that of NextDelivery as it
+	// is queued again, and one more with each outcome.
 	Version uint64
 }
 
@@ -113,6 +113,11 @@ func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) er
 		return insert.Append(d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State),
 			d.Attempts, d.QueuedAt, d.DueAt, d.Version)
 	})
+}
+
+// NextDelivery returns the version with which messages of an endpoint are queued again.
+func (a Accounts) NextDelivery(ctx context.Context, endpointID string) (version uint64, err error) {
+	return a.nextVersion(ctx, "webhook_deliveries", endpointID)
 }
 
 // DueDeliveries returns the first messages that each of some endpoints should get at a time:

@@ -76,10 +76,20 @@ func (a Accounts) PutWebhook(ctx context.Context, e Webhook, removed bool) error
 
 // PutWebhookState writes DisabledAt, Reason and FailingSince of an endpoint.
 func (a Accounts) PutWebhookState(ctx context.Context, e Webhook) error {
+	version, err := a.nextVersion(ctx, "webhook_states", e.ID)
+	if err != nil {
+		return err
+	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
 		"write the state of webhook "+e.ID, []Webhook{e}, func(insert driver.Batch, e Webhook) error {
-			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), uint64(time.Now().UnixMicro()))
+			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), version)
 		})
+}
+
+// nextVersion is nextChange for what a table has of an endpoint, in microseconds.
+func (a Accounts) nextVersion(ctx context.Context, table, endpointID string) (uint64, error) {
+	at, err := a.nextChange(ctx, "SELECT fromUnixTimestamp64Micro(toInt64(max(version)), 'UTC') FROM "+table+" WHERE endpoint_id = ?", endpointID)
+	return uint64(at.UnixMicro()), err
 }
 
 // sinceEpoch returns the Unix epoch in place of the zero time, which no column holds.

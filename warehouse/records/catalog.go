@@ -141,9 +141,9 @@ func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) 
 	return c, readDAOs(ctx, w, &c)
 }
 
-// CatalogOwners reads the DAOs and whose each source is. Its Sources have names alone.
+// CatalogOwners reads the DAOs and whose each source is, but not how following goes.
 func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	sources, err := findSources(ctx, w, "read the names of sources", "catalog_names")
+	sources, err := findSources(ctx, w, "read sources", "catalog_sources")
 	if err != nil {
 		return Catalog{}, err
 	}

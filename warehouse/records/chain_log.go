@@ -83,7 +83,7 @@ func TimelockLogs(ctx context.Context, w *warehouse.Warehouse, chainID uint64, g
 func WriteChainLogs(ctx context.Context, w *warehouse.Warehouse, logs []ChainLog) error {
 	return warehouse.InsertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", logs, func(insert driver.Batch, l ChainLog) error {
 		return insert.Append(l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,
-			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro()))
+			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, w.FollowVersion.Next())
 	})
 }
 

@@ -176,11 +176,15 @@ func TestWebhookThatIsGoneIsTurnedOff(t *testing.T) {
 	if got := len(in.messages()); got != 1 {
 		t.Errorf("got %d messages, want none since it was turned on", got-1)
 	}
-	env.Want(t, 2, env.Must(Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""))(t), "replay", "messages")
-	l.pass(2 * time.Hour)
-	l.deliver(l.startTerm(), e.ID)
-	if got := len(in.messages()); got != 3 {
-		t.Errorf("got %d messages, want the 2 that were replayed", got-1)
+	for n := range 2 {
+		env.Want(t, 2, env.Must(Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""))(t), "replay", "messages")
+		l.pass(2 * time.Hour)
+		l.deliver(l.startTerm(), e.ID)
+		if got := len(in.messages()); got != 3+2*n {
+			t.Errorf("got %d messages, want the 2 that were replayed each time", got-1)
+		}
+		const ahead = "INSERT INTO webhook_deliveries SELECT * REPLACE (version + 3600000000 AS version) FROM webhook_deliveries FINAL"
+		env.MustDo(t, l.warehouse.Conn.Exec(t.Context(), ahead)) // as if ClickHouse's clock is set back for the second
 	}
 }
 

@@ -109,7 +109,9 @@ func Replay(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook, sin
 	}
 	q.ID = id
 	row := waiting(now)
-	row.Version = uint64(now.UnixMicro())
+	if row.Version, err = accounts.NewAccounts(w).NextDelivery(ctx, e.ID); err != nil {
+		return 0, err
+	}
 	queued, err := queueFor(ctx, w, q, []accounts.Webhook{e}, row)
 	return queued[e.ID], err
 }

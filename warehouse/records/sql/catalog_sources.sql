@@ -1,4 +1,5 @@
--- The sources, with when imports read them. A source may have records alone.
+-- The sources, with when imports read them. A source may have records alone; one that a proposal named
+-- before is none.
 SELECT
     provider,
     source_id,
@@ -33,7 +34,7 @@ FROM
         NULL,
         NULL,
         NULL
-    FROM proposals
+    FROM proposals FINAL
 
     UNION ALL
 
