@@ -23,9 +23,9 @@ const (
 	typeObject  jsonType = "an object"
 )
 
-// typeOf returns the type of a JSON value, given its text. The text of a missing value is nil.
+// typeOf returns the type of a JSON value, given its text. The text of a missing value is empty.
 func typeOf(json []byte) jsonType {
-	if json == nil {
+	if len(json) == 0 {
 		return typeMissing
 	}
 	switch json[0] {

@@ -28,7 +28,7 @@ type value struct {
 	owner string
 	name  string
 	index int
-	// json is the text of the value; nil if it is missing.
+	// json is the text of the value; empty if it is missing.
 	json []byte
 }
 
