@@ -59,6 +59,9 @@ func FuzzLogs(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(text)
+		for _, lacks := range env.Lacking(f, string(text)) {
+			f.Add([]byte(lacks))
+		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { checkRecords(t, chain.AnsweredLogs(text, governorAddress)) })
 }

@@ -17,6 +17,9 @@ func FuzzAnswer(f *testing.F) {
 		`{"category_list":{"categories":[{"id":1,"name":"a","slug":"a","subcategory_list":[{"id":2,"name":"b","slug":"b"}]}]}}`,
 	} {
 		f.Add([]byte(seed))
+		for _, text := range env.Lacking(f, seed) {
+			f.Add([]byte(text))
+		}
 	}
 	answers := &env.Answers{}
 	host := answers.Host(f)

@@ -20,6 +20,9 @@ func FuzzAnswer(f *testing.F) {
 		`{"errors":[{"message":"broken","path":["proposals",1e300,"id"]}],"data":null}`,
 	} {
 		f.Add([]byte(seed))
+		for _, text := range env.Lacking(f, seed) {
+			f.Add([]byte(text))
+		}
 	}
 	answers := &env.Answers{}
 	host := answers.Host(f)

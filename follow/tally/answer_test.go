@@ -22,6 +22,9 @@ func FuzzAnswer(f *testing.F) {
 		`{"errors":[{"message":"no"}],"data":null}`,
 	} {
 		f.Add([]byte(seed))
+		for _, text := range env.Lacking(f, seed) {
+			f.Add([]byte(text))
+		}
 	}
 	answers := &env.Answers{}
 	host := answers.Host(f)

@@ -3,6 +3,8 @@ package env
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,4 +61,32 @@ func WithoutAdditions(earlier, value any) any {
 		}
 	}
 	return value
+}
+
+// Lacking returns a JSON text once without each field of its objects, and once with null instead of each.
+func Lacking(tb testing.TB, text string) (texts []string) {
+	tb.Helper()
+	whole := Plain(json.RawMessage(text))
+	write := func() { texts = append(texts, string(Must(json.Marshal(whole))(tb))) }
+	var walk func(any)
+	walk = func(part any) {
+		switch of := part.(type) {
+		case []any:
+			for _, element := range of {
+				walk(element)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				kept := of[name]
+				walk(kept)
+				of[name] = nil
+				write()
+				delete(of, name)
+				write()
+				of[name] = kept
+			}
+		}
+	}
+	walk(whole)
+	return texts
 }

@@ -3,7 +3,6 @@ package source_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ import (
 func FuzzLine(f *testing.F) {
 	for i, format := range source.Formats() {
 		f.Add(uint8(i), source.SampleLine(format))
-		for _, text := range lacking(f, source.SampleLine(format)) {
+		for _, text := range env.Lacking(f, source.SampleLine(format)) {
 			f.Add(uint8(i), text)
 		}
 	}
@@ -43,35 +42,6 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 	})
-}
-
-// lacking returns an object once without each of its fields, and of those of the objects in it, and once with null instead.
-func lacking(tb testing.TB, line string) (texts []string) {
-	tb.Helper()
-	var whole any
-	env.MustDo(tb, json.Unmarshal([]byte(line), &whole))
-	write := func() { texts = append(texts, string(env.Must(json.Marshal(whole))(tb))) }
-	var walk func(any)
-	walk = func(part any) {
-		switch of := part.(type) {
-		case []any:
-			for _, element := range of {
-				walk(element)
-			}
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(of)) {
-				kept := of[name]
-				walk(kept)
-				of[name] = nil
-				write()
-				delete(of, name)
-				write()
-				of[name] = kept
-			}
-		}
-	}
-	walk(whole)
-	return texts
 }
 
 // FuzzFields checks that the JSON scanner accepts the objects that the standard library does,
