@@ -3,7 +3,10 @@ package publish
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse/pages"
 )
@@ -30,7 +33,14 @@ func TestACopyOfTheSameBallotsIsKept(t *testing.T) {
 		l.step()
 	}
 	publishAgain()
+	before := l.changes(cache.ChangeID{}).Last
 	env.WantSame(t, "generations after everything was published", first, renewed())
+	published := governance.TimestampOf(time.UnixMicro(int64(l.term.published.Revision)))
+	for _, row := range l.changes(before).Rows {
+		if row.ChangedAt < published {
+			t.Errorf("got %s changed at %v, want not before it was published at %v", row.Key, row.ChangedAt, published)
+		}
+	}
 
 	l.vote(1)
 	second := renewed()
