@@ -95,8 +95,7 @@ func SwitchSortedCopy(ctx context.Context, w *warehouse.Warehouse, c SortedCopy)
 	return nil
 }
 
-// CurrentSortedCopies returns the current copy of every subject that has one, without
-// Ref and Votes.
+// CurrentSortedCopies returns the current copy of every subject that has one, without Votes.
 func CurrentSortedCopies(ctx context.Context, w *warehouse.Warehouse) ([]SortedCopy, error) {
 	return warehouse.Find[SortedCopy](ctx, w, "list current sorted copies", sqlText("sorted_copy_current"))
 }

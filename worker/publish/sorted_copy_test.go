@@ -3,7 +3,10 @@ package publish
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse/pages"
 )
@@ -30,7 +33,16 @@ func TestACopyOfTheSameBallotsIsKept(t *testing.T) {
 		l.step()
 	}
 	publishAgain()
+	before := l.changes(cache.ChangeID{}).Last
 	env.WantSame(t, "generations after everything was published", first, renewed())
+	published := governance.TimestampOf(time.UnixMicro(int64(l.term.published.Revision)))
+	// As the next term does, in case this one has ended before.
+	env.MustDo(t, l.publisher.announceCopies(t.Context(), env.Must(pages.CurrentSortedCopies(t.Context(), l.publisher.Warehouse))(t)...))
+	for _, row := range l.changes(before).Rows {
+		if row.ChangedAt < published || row.DAOID != "space-0" {
+			t.Errorf("got %s of %q changed at %v, want of space-0, not before it was published at %v", row.Key, row.DAOID, row.ChangedAt, published)
+		}
+	}
 
 	l.vote(1)
 	second := renewed()

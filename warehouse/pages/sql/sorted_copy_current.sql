@@ -3,11 +3,29 @@
 SELECT
     kind,
     subject,
+    proposal_ref,
     generation,
     revision
-FROM sorted_copies FINAL
-WHERE kind != 'ballots'
-    OR subject GLOBAL NOT IN (SELECT proposal_key FROM proposal_states FINAL WHERE dao_id = '')
+FROM
+(
+    SELECT
+        toString(kind) AS kind,
+        subject,
+        generation,
+        revision
+    FROM sorted_copies FINAL
+) AS copies
+GLOBAL ANY LEFT JOIN
+(
+    SELECT
+        'ballots' AS kind,
+        proposal_key AS subject,
+        proposal_ref,
+        dao_id = '' AS withdrawn
+    FROM proposal_states FINAL
+    WHERE proposal_key GLOBAL IN (SELECT subject FROM sorted_copies)
+) AS proposals USING (kind, subject)
+WHERE NOT withdrawn
 ORDER BY
     kind,
     subject
