@@ -7,14 +7,16 @@ import (
 
 	"pnyx/mcp"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 // FuzzMessage sends any body, by an internal caller: the answer is never a fault of the node,
 // it is JSON, and what is accepted means the same to a parser that takes names as they are.
 func FuzzMessage(f *testing.F) {
 	const meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	const whole = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_dao","arguments":{"daoId":"dao-000"}` + meta + `}}`
 	for _, body := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_dao","arguments":{"daoId":"dao-000"}` + meta + `}}`,
+		whole,
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"find_daos","arguments":{"limit":3}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":{"proposalKey":"` + string(unknownKey) + `","include":["votes"]}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
@@ -27,6 +29,9 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add(body, "", "", "")
 		f.Add(body, "2026-07-28", "tools/call", "get_dao")
+	}
+	for _, body := range env.Lacking(f, whole) {
+		f.Add(body, "", "", "")
 	}
 	n := startNode(f, apinode.Settings{Unlogged: true})
 	f.Fuzz(func(t *testing.T, body, version, method, name string) {

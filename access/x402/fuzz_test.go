@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // FuzzParsePayment reads any payment header: one that is accepted is sent to a facilitator as
@@ -13,6 +15,9 @@ func FuzzParsePayment(f *testing.F) {
 	payment := `{"x402Version":2,"accepted":{"scheme":"exact"},"payload":{"signature":"0x` + strings.Repeat("11", 65) + `","authorization":{"from":"0x1111111111111111111111111111111111111111",` +
 		`"to":"0x2222222222222222222222222222222222222222","value":"1","validAfter":"0","validBefore":"9","nonce":"0x1111111111111111111111111111111111111111111111111111111111111111"}}}`
 	for _, text := range []string{payment, `{}`, `{"x402Version":2,"accepted":null}`, `[`, ``} {
+		f.Add(base64.StdEncoding.EncodeToString([]byte(text)))
+	}
+	for _, text := range env.Lacking(f, payment) {
 		f.Add(base64.StdEncoding.EncodeToString([]byte(text)))
 	}
 	f.Add("no base64")

@@ -63,7 +63,7 @@ func WithoutAdditions(earlier, value any) any {
 	return value
 }
 
-// Lacking returns a JSON text once without each field of its objects, and once with null instead of each.
+// Lacking returns a JSON text without each field of its objects, and with values that may be of another type instead.
 func Lacking(tb testing.TB, text string) (texts []string) {
 	tb.Helper()
 	whole := Plain(json.RawMessage(text))
@@ -79,8 +79,10 @@ func Lacking(tb testing.TB, text string) (texts []string) {
 			for _, name := range slices.Sorted(maps.Keys(of)) {
 				kept := of[name]
 				walk(kept)
-				of[name] = nil
-				write()
+				for _, other := range []any{nil, "", "x", -1, json.Number("1e400"), true, []any{}, []any{nil}, map[string]any{}} {
+					of[name] = other
+					write()
+				}
 				delete(of, name)
 				write()
 				of[name] = kept

@@ -100,7 +100,8 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 	}
 	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
 	// Read before the ballots are copied: a copy with ballots that land meanwhile is built again the next time.
-	fingerprint, err := p.fingerprintOf(ctx, sorted)
+	background := warehouse.InBackground(ctx)
+	fingerprint, err := p.fingerprintOf(background, sorted)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 	}
 	if same {
 		generation = sorted.Generation
-	} else if err := pages.BuildSortedCopy(warehouse.InBackground(ctx), p.Warehouse, sorted, generation); err != nil {
+	} else if err := pages.BuildSortedCopy(background, p.Warehouse, sorted, generation); err != nil {
 		return err
 	}
 	matches, err := pages.MatchesPublished(ctx, p.Warehouse, sorted, generation)
