@@ -233,6 +233,8 @@ func TestFindingsOfActions(t *testing.T) {
 		"more calls than are told":               {"We pay 1000 USDC to " + recipient, []record.Action{batch(t, slices.Repeat(many, 1500)...), batch(t, slices.Repeat(many, 501)...)}, []string{rules.PayloadUndecoded}},
 		"an amount that may be a thousandth":     {"We pay 2.500 USDC to " + recipient, []record.Action{pay(t, recipient, 2_500_000_000)}, nil},
 		"the smallest units":                     {"We pay 25000000000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a very long list of dates":              {stated + " " + strings.Repeat("1.1.11,1.1.1,", 5_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a very long number":                     {stated + strings.Repeat("1", 300_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 	}
 	for text, units := range map[string]int{
 		"31 March 2025": 31, "until 31 March 2025": 2025, "in 2025": 2025, "Q3 2025": 2025, "Q3 2025 ARB": 2025, "March 31st": 31, "31.03.2025": 31, "EIP-1559": 1559, "ENS v3": 3,

@@ -33,11 +33,12 @@ var (
 	// comment and tag match what pages do not show.
 	comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 	tag     = regexp.MustCompile(`</?[a-z][^<>]*>`)
-	// noAmount matches what has digits and is no amount: addresses and hashes, links, percentages, dates, times, versions
-	// and the numbers of lists.
-	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|\d{1,2}:\d{2}(?::\d{2})?\b|` +
+	// noAmount matches what has digits and is no amount: addresses and hashes, links, times, dates, versions, percentages
+	// and the numbers of lists. A percentage comes behind what it may begin with: of a list of dates, each would be read to the
+	// end of the list.
+	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d{1,2}:\d{2}(?::\d{2})?\b|` +
 		`\b(?:19|20)\d{2}[-/.–](?:\d{1,2}[-/.]\d{1,2}|\d{2}|20\d{2})\b|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}\b|` +
-		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
+		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
 	// gluedUnit matches a unit right before or behind a number, as in 25,000usdc.
 	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,})|(\d)([a-z]{3,})`)
 	// pointed matches thousands in groups with points, as in 25.000,00, and decimalComma a comma before a fraction.
@@ -239,10 +240,13 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		if isOther || isYear && (!hasUnit || inDate.MatchString(text[max(0, at[0]-24):at[0]])) {
 			continue
 		}
-		digits := ungrouped.Replace(whole)
-		const most = 120 // an amount has 78 digits, and as many decimal places
-		n, err := decimal.NewFromString(digits + fraction)
-		if err != nil || len(digits+fraction) > most {
+		digits := ungrouped.Replace(whole) + fraction
+		const most = 120 // an amount has 78 digits, and as many decimal places; a million would take long to read
+		if len(digits) > most {
+			continue
+		}
+		n, err := decimal.NewFromString(digits)
+		if err != nil {
 			continue
 		}
 		s.add(n.Shift(zeros))

@@ -35,7 +35,7 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
 	case json.Unmarshal([]byte(raw), &weights) == nil:
 		for key, weight := range weights { // a weight of zero names nothing
-			share, err := decimal.NewFromString(strings.Trim(string(weight), `"`))
+			share, err := weightOf(strings.Trim(string(weight), `"`))
 			if invalid = invalid || share.IsNegative(); err != nil || !share.IsZero() {
 				keys = append(keys, key)
 			}
@@ -86,10 +86,11 @@ func labelOf(key string, labels map[string]string) string {
 
 func listLabel(choices []any, labels map[string]string) string {
 	var names []string
+	listed := map[string]bool{} // a choice may have a million bytes
 	for _, choice := range choices {
 		name := labelOf(fmt.Sprint(choice), labels)
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if !listed[name] {
+			names, listed[name] = append(names, name), true
 		}
 	}
 	if len(names) == 0 {
@@ -98,12 +99,21 @@ func listLabel(choices []any, labels map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
+// weightOf reads a weight. One that is longer than any number supports nothing, and would take seconds to read.
+func weightOf(text string) (decimal.Decimal, error) {
+	const most = 256
+	if len(text) > most {
+		return decimal.Zero, governance.ErrNotANumber
+	}
+	return decimal.NewFromString(text)
+}
+
 func weightsLabel(weights map[string]any, labels map[string]string) string {
 	var keys []string
 	parsed := map[string]decimal.Decimal{}
 	whole := decimal.Zero
 	for key, value := range weights {
-		weight, err := decimal.NewFromString(fmt.Sprint(value))
+		weight, err := weightOf(fmt.Sprint(value))
 		if err != nil || !weight.IsPositive() {
 			continue
 		}

@@ -1,6 +1,8 @@
 package fill
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"pnyx/governance"
@@ -14,6 +16,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	for raw, want := range map[string]string{
 		"4": "4 invalid", "1": "A", "[1,4]": "[1,4] invalid", "[1,1]": "[1,1] invalid", "[]": "None", "[3,1]": "C, A",
 		`{"1":1,"5":2}`: `{"1":1,"5":2} invalid`, `{"1":1,"2":-1}`: `{"1":1,"2":-1} invalid`, `{"1":1,"2":1}`: "50% for A, 50% for B", `"for"`: "Choice for",
+		`{"1":` + strings.Repeat("9", 1<<19) + `,"2":1}`: "100% for B",
 	} {
 		label, invalid := describeBallot(raw, voteChoices{labels: labels})
 		if invalid {
@@ -33,8 +36,14 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 			}
 		}
 	}
-	if label, invalid := describeBallot("4", voteChoices{}); invalid || label != "Choice 4" {
-		t.Errorf("without known choices: got %s, %t, want Choice 4", label, invalid)
+	var long strings.Builder
+	for i := range 100_000 {
+		long.WriteString(`,"` + strconv.Itoa(i) + `"`)
+	}
+	for raw, want := range map[string]int{"4": len("Choice 4"), "[4,4]": len("Choice 4"), "[0" + long.String() + "]": 1_388_888} {
+		if label, invalid := describeBallot(raw, voteChoices{}); invalid || len(label) != want {
+			t.Errorf("without known choices: got %.40s, %d bytes, %t, want %d", label, len(label), invalid, want)
+		}
 	}
 }
 

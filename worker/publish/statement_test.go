@@ -320,6 +320,15 @@ func TestAttackVoteBeyondTheWorkBudgetIsNotCounted(t *testing.T) {
 	if slices.Contains(huge.flags, rules.ScoresUnavailable) || len(huge.result.choiceTotals()) != 3 || huge.result.choiceTotals()[2].VotingPower != "3" {
 		t.Errorf("with stated scores: got flags %v, choices %v, want upstream's scores", huge.flags, huge.result.choiceTotals())
 	}
+	var keys []string
+	for i := range 2000 {
+		keys = append(keys, strconv.Itoa(i+1))
+	}
+	long := rankedBy(0, 0)
+	long.groups = slices.Repeat([]governance.Ranking{{Choices: keys}}, 1000)
+	if _, invalid, err := validBallots(rankedProposal(keys...), long, governance.ChoiceBounds{Least: len(keys), Most: len(keys)}); invalid || err != nil {
+		t.Errorf("a vote within the budget: got invalid %t, %v, want none", invalid, err)
+	}
 	usual := evaluate(rankedProposal("A", "B", "C"), "dao", rankedBy(1000, 3), now)
 	if slices.Contains(usual.flags, rules.ScoresUnavailable) {
 		t.Errorf("a usual vote: got flags %v, want no scores_unavailable", usual.flags)

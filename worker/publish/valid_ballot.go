@@ -54,13 +54,16 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 	valid = b
 	valid.groups, valid.totals.SupportingPower = nil, decimal.Zero
 	valid.totals.Choices, valid.totals.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
-	votes, power := uint64(0), decimal.Zero
+	votes, power, stated := uint64(0), decimal.Zero, map[string]bool{}
+	for i := range p.Choices {
+		stated[p.Provider.ChoiceKey(i)] = true
+	}
 	for _, group := range b.groups {
 		votes, power = votes+group.Votes, power.Add(group.Power)
 		switch {
 		case len(group.Choices) == 0:
 			invalid = invalid || bounds.Least > 0
-		case !bounds.Allow(len(group.Choices), group.Shares != nil), namesOther(p, group.Choices):
+		case !bounds.Allow(len(group.Choices), group.Shares != nil), slices.ContainsFunc(group.Choices, func(key string) bool { return !stated[key] }):
 			invalid = true
 		default:
 			valid.groups = append(valid.groups, group)
@@ -71,16 +74,4 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 		err = fmt.Errorf("%w: %d of %s in groups, %d of %s in all", errUnbalanced, votes, power, b.totals.Votes, b.totals.Power)
 	}
 	return valid, invalid, err
-}
-
-// namesOther reports whether some choices are others than upstream states.
-func namesOther(p records.Proposal, keys []string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool {
-		for i := range p.Choices {
-			if p.Provider.ChoiceKey(i) == key {
-				return false
-			}
-		}
-		return true
-	})
 }
