@@ -174,13 +174,13 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 		}
 		oldest = int64(last.Created)
 	}
-	at.Listed += len(got.rows)
+	at.Listed += len(got.rows) + got.holes
 	switch {
 	case !got.full:
 		at = backfillPosition{Phase: counting, Withheld: p.withheld.Load()}
 	case at.Listed >= maxListed:
 		at = backfillPosition{Phase: counting, Cut: true}
-	case at.Until == 0 || oldest < at.Until:
+	case len(got.rows) > 0 && (at.Until == 0 || oldest < at.Until):
 		at.Until, at.Skip = oldest, 0
 	default:
 		if at.Skip += proposalsPage; at.Skip > maxSkip {
