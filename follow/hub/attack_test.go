@@ -264,6 +264,15 @@ func TestAttackProposalsOfWhichNoneCanBeAnsweredHoldNothingUp(t *testing.T) {
 	if asked > 600 {
 		t.Errorf("the first page was asked for %d times", asked)
 	}
+	f = newFixture(t)
+	f.tamper().Change(func(request string, answer []byte) []byte {
+		if strings.Contains(request, "query Proposals") {
+			return withRow(f, answer, "proposals", `{"id":"0xlast","flagged":"yes"}`)
+		}
+		return answer
+	})
+	f.open()
+	f.fill()
 }
 
 func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
