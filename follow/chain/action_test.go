@@ -80,8 +80,10 @@ func TestTimesOfATimelock(t *testing.T) {
 	if diff := cmp.Diff([]string{"actions_changed", "actions_changed", "queued", "executable", "expires"}, got); diff != "" || last != 1_700_086_400_000 {
 		t.Errorf("until %d; %s", last, diff)
 	}
-	forever := chain.TimelockOf(0, stored(1, created), stored(4, queued))
-	if got, last = types(forever); len(got) != 2 || last != 1_700_000_000_000 || forever.VotingToken != "eip155:1:0x00000000000000000000000000000000000000bb" {
-		t.Errorf("got %v until %d, voted with %s", got, last, forever.VotingToken)
+	for _, grace := range []uint64{0, 1 << 39, 1<<64 - 1} {
+		forever := chain.TimelockOf(grace, stored(1, created), stored(4, queued))
+		if got, last = types(forever); len(got) != 2 || last != 1_700_000_000_000 || forever.VotingToken != "eip155:1:0x00000000000000000000000000000000000000bb" {
+			t.Errorf("got %v until %d, voted with %s", got, last, forever.VotingToken)
+		}
 	}
 }

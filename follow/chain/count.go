@@ -28,6 +28,8 @@ type ended struct {
 	*governor
 
 	id string
+	// endAt is the end of voting, which the note lacks while the contract is asked for it again.
+	endAt time.Time
 	*note
 }
 
@@ -115,7 +117,7 @@ func (c counter) uncounted() (due []ended) {
 		for id, n := range g.notes {
 			end := n.knownEnd()
 			if end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
-				due = append(due, ended{g, id, n})
+				due = append(due, ended{g, id, end.Time(), n})
 			}
 		}
 	}
@@ -176,7 +178,7 @@ func (c counter) readVotesAgain(ctx context.Context, p ended) error {
 	for first := stated.created.BlockNumber; end == 0 || got.last < end; first = got.last + 1 {
 		if err := c.client.each(ctx, p.Recounts+1, func(e *endpoint) (err error) {
 			if end == 0 {
-				if end, err = c.blockAt(ctx, e, p.End.At.Time().Add(countDelay), first, final); err != nil {
+				if end, err = c.blockAt(ctx, e, p.endAt.Add(countDelay), first, final); err != nil {
 					return err
 				}
 			}

@@ -74,8 +74,9 @@ func (g *governor) addTimelock(r *record.Proposal, p proposal) {
 	r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExecutableMilestone, At: p.executable})
 	const most = 1 << 40 // seconds; what is kept longer is kept for ever
 	if known.grace > 0 && known.grace < most {
-		at := *p.executable + governance.Timestamp(known.grace)*1000
-		r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExpiresMilestone, At: &at})
+		if at, err := governance.TimestampOfUnix(int64(*p.executable)/1000 + int64(known.grace)); err == nil {
+			r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExpiresMilestone, At: &at})
+		}
 	}
 }
 

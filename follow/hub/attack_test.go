@@ -218,20 +218,61 @@ func TestAttackAListThatNeverEndsIsLeftAndSaysSo(t *testing.T) {
 
 func TestAttackVotesThatNeverEndAreLeftAndSaySo(t *testing.T) {
 	t.Parallel()
+	for name, own := range map[string]int64{"of the proposal": 1, "most of another": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			id := f.open()
+			f.cast(fake.Vote{Proposal: id, Voter: "0x00000000000000000000000000000000000000cc"})
+			asked := endless(f, f.tamper(), "query Votes", "votes", func(n int64) string {
+				of := id
+				if n%own > 0 {
+					of = foreign
+				}
+				return fmt.Sprintf(`{"id":"0x%x","voter":"0x%040x","created":%d,"choice":"0x","vp":1,"reason":"","proposal":{"id":"%s"},"space":{"id":"harbor.eth"}}`,
+					n, n, n, of)
+			})
+			f.Poll("backfill")
+			if pages := asked.Load(); pages > 200 {
+				t.Errorf("got %d pages for a proposal that states one vote", pages)
+			}
+			if hole := f.note(id).Hole; hole == "" {
+				t.Error("nothing says that votes are missing")
+			}
+		})
+	}
+}
+
+func TestAttackProposalsOfWhichNoneCanBeAnsweredHoldNothingUp(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: "0x00000000000000000000000000000000000000cc"})
-	asked := endless(f, f.tamper(), "query Votes", "votes", func(n int64) string {
-		return fmt.Sprintf(`{"id":"0x%x","voter":"0x%040x","created":%d,"choice":"0x","vp":1,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`,
-			n, n, n)
+	asked := 0
+	f.tamper().Change(func(request string, answer []byte) []byte {
+		var of struct{ Variables struct{ Skip int } }
+		if !strings.Contains(request, "query Proposals") {
+			return answer
+		}
+		_, body, _ := strings.Cut(request, " ")
+		switch env.Decode(t, []byte(body), &of); {
+		case of.Variables.Skip < 100 && asked < 1000:
+			asked++
+			return []byte(`{"data":null,"errors":[{"message":"broken","path":["proposals",0,"id"]}]}`)
+		}
+		return []byte(`{"data":{"proposals":[]}}`)
 	})
 	f.Poll("backfill")
-	if pages := asked.Load(); pages > 200 {
-		t.Errorf("got %d pages for a proposal that states one vote", pages)
+	if asked > 600 {
+		t.Errorf("the first page was asked for %d times", asked)
 	}
-	if hole := f.note(id).Hole; hole == "" {
-		t.Error("nothing says that votes are missing")
-	}
+	f = newFixture(t)
+	f.tamper().Change(func(request string, answer []byte) []byte {
+		if strings.Contains(request, "query Proposals") {
+			return withRow(f, answer, "proposals", `{"id":"0xlast","flagged":"yes"}`)
+		}
+		return answer
+	})
+	f.open()
+	f.fill()
 }
 
 func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {

@@ -167,20 +167,20 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	found := map[string]proposalHead{}
 	p.takeProposals(&f, got.rows, ofSpace(space), nil, found)
 	oldest := at.Until
-	if len(got.rows) > 0 {
+	for _, row := range slices.Backward(got.rows) {
 		var last proposalHead
-		if err := fetch.Decode(got.rows[len(got.rows)-1], &last); err != nil {
-			return fmt.Errorf("list the proposals of %s: %w", space, err)
+		if fetch.Decode(row, &last) == nil { // another one is rejected above
+			oldest = int64(last.Created)
+			break
 		}
-		oldest = int64(last.Created)
 	}
-	at.Listed += len(got.rows)
+	at.Listed += len(got.rows) + got.holes
 	switch {
 	case !got.full:
 		at = backfillPosition{Phase: counting, Withheld: p.withheld.Load()}
 	case at.Listed >= maxListed:
 		at = backfillPosition{Phase: counting, Cut: true}
-	case at.Until == 0 || oldest < at.Until:
+	case oldest > 0 && (at.Until == 0 || oldest < at.Until):
 		at.Until, at.Skip = oldest, 0
 	default:
 		if at.Skip += proposalsPage; at.Skip > maxSkip {

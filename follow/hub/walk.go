@@ -103,7 +103,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	})
 	w.rejected += f.rejected
 	last := w.from
-	w.listed += uint64(len(heads))
+	w.listed += uint64(len(got.rows))
 	for _, v := range heads {
 		voter := voterHash(v.Voter)
 		w.ids[xxhash.Sum64String(v.ID)], w.voters[voter] = true, max(w.voters[voter], int64(v.Created))

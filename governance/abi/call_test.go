@@ -356,6 +356,7 @@ func TestSignatures(t *testing.T) {
 	for _, text := range []string{
 		"", "f", "f(", "f(uint7)", "f(uint256)x", "f(uint256,)", "f(uint[0])", "f(())", "f(bytes33)", "f(uint256[65535][65535])", "f(ufixed)",
 		"f(" + strings.Repeat("(", 40) + "bool" + strings.Repeat(")", 40) + ")", "f(bool" + strings.Repeat("[]", 40) + ")", "f(uint0256)",
+		"f((((bool[1][1][1][1])[1][1][1][1])[1][1][1][1])[1][1][1][1])",
 		"tr\u0430nsfer(address,uint256)", "transfer\u200b(address,uint256)",
 	} {
 		if _, _, got, err := parseSignature(text); err == nil {

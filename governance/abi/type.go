@@ -15,7 +15,7 @@ const (
 	// nameCharacters are those that a function's name may have: others may look like them.
 	nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 	// maxHead bounds the fixed part of arguments, and maxNesting arrays and tuples in each
-	// other: contracts may state any signature.
+	// other: contracts may state any signature, and a word of data takes memory for each of them.
 	maxHead    = 1 << 16
 	maxNesting = 16
 )
@@ -47,7 +47,9 @@ type valueType struct {
 	dynamic bool
 	// head is the bytes of the fixed part.
 	head int
-	name string
+	// levels is how many arrays and tuples nest.
+	levels int
+	name   string
 }
 
 // parameter is a named value. The name is empty where a signature has none.
@@ -122,7 +124,7 @@ func (p *parser) word() string {
 // valueType reads a type with its arrays.
 func (p *parser) valueType() (*valueType, bool) {
 	of, ok := p.plainType()
-	for nested := 0; ok && p.take('['); nested++ {
+	for ok && p.take('[') {
 		width := -1
 		if length := p.word(); length != "" {
 			n, err := strconv.ParseUint(length, 10, 16)
@@ -131,7 +133,7 @@ func (p *parser) valueType() (*valueType, bool) {
 			}
 			width = int(n)
 		}
-		if !p.take(']') || nested == maxNesting {
+		if !p.take(']') {
 			return nil, false
 		}
 		of, ok = arrayOf(of, width)
@@ -140,14 +142,14 @@ func (p *parser) valueType() (*valueType, bool) {
 }
 
 func arrayOf(element *valueType, width int) (*valueType, bool) {
-	a := &valueType{form: formArray, width: width, element: element, head: wordBytes, name: element.name + "[]", dynamic: true}
+	a := &valueType{form: formArray, width: width, element: element, head: wordBytes, name: element.name + "[]", dynamic: true, levels: element.levels + 1}
 	if width >= 0 {
 		a.name = element.name + "[" + strconv.Itoa(width) + "]"
 		if !element.dynamic {
 			a.dynamic, a.head = false, element.head*width
 		}
 	}
-	return a, a.head <= maxHead
+	return a, a.head <= maxHead && a.levels <= maxNesting
 }
 
 func (p *parser) plainType() (*valueType, bool) {
@@ -158,12 +160,12 @@ func (p *parser) plainType() (*valueType, bool) {
 		}
 		t := &valueType{form: formTuple, fields: fields, head: headOf(fields), name: tupleName(fields)}
 		for _, field := range fields {
-			t.dynamic = t.dynamic || field.of.dynamic
+			t.dynamic, t.levels = t.dynamic || field.of.dynamic, max(t.levels, field.of.levels+1)
 		}
 		if t.dynamic {
 			t.head = wordBytes
 		}
-		return t, t.head <= maxHead
+		return t, t.head <= maxHead && t.levels <= maxNesting
 	}
 	return elementary(p.word())
 }

@@ -86,6 +86,7 @@ func WithActions(records []Record) []Record {
 
 // IsWei reports whether a text is a whole number of at most 256 bits in decimal.
 func IsWei(text string) bool {
-	n, ok := new(big.Int).SetString(text, 10)
+	const maxDigits = 78 // of 256 bits: reading more takes the square of their number
+	n, ok := new(big.Int).SetString(text[:min(len(text), maxDigits+1)], 10)
 	return ok && n.Sign() >= 0 && n.BitLen() <= 256 && n.String() == text
 }

@@ -139,13 +139,16 @@ func (c *looseCall) action() (a *record.Action, ok bool) {
 
 // wholeNumber returns a whole number in decimal: 0x10, 16, 016 and 1.6e1 are one number.
 func wholeNumber(text string) (number string, ok bool) {
+	const most = 256 // of digits, before or after the point: reading more takes the square of their number
+	if len(text) > most {
+		return "", false
+	}
 	if digits, is := strings.CutPrefix(text, "0x"); is {
 		whole, ok := new(big.Int).SetString(digits, 16)
 		return whole.String(), ok
 	}
 	exact, err := decimal.NewFromString(text)
-	const most = 256 // of digits, before or after the point
-	if err != nil || len(text) > most || exact.Exponent() > most || exact.Exponent() < -most || !exact.IsInteger() {
+	if err != nil || exact.Exponent() > most || exact.Exponent() < -most || !exact.IsInteger() {
 		return "", false
 	}
 	return exact.Truncate(0).String(), true
@@ -164,13 +167,29 @@ func chainOf(network looseText) string {
 // or none if one cannot be read. The proposal counts whatever its calls are.
 func executableCalls(list value) (stated int, actions []*record.Action) {
 	var calls []looseCall
-	if err := json.Unmarshal(list.json, &calls); err != nil {
+	if hasManyParts(list.json) || json.Unmarshal(list.json, &calls) != nil {
 		for range elements(list.json) {
 			stated++
 		}
 		return stated, nil
 	}
 	return actionsOf(calls)
+}
+
+// hasManyParts reports whether JSON has more values than calls that are kept may have: the shortest text of a call
+// takes far less memory than the call.
+func hasManyParts(text []byte) bool {
+	const most = 1 << 17
+	parts := 0
+	for at := 0; at < len(text) && parts <= most; at++ {
+		switch text[at] {
+		case '"': // a text may have the interface of a contract
+			at = endOfString(text, at) - 1
+		case ',':
+			parts++
+		}
+	}
+	return parts > most
 }
 
 func actionsOf(calls []looseCall) (stated int, actions []*record.Action) {
@@ -207,7 +226,7 @@ func pluginActions(text []byte) (stated int, actions []*record.Action) {
 			Safe  safePlan   `json:"safe"`
 		} `json:"oSnap"`
 	}
-	if err := json.Unmarshal(text, &plugins); err != nil {
+	if hasManyParts(text) || json.Unmarshal(text, &plugins) != nil {
 		if bytes.Contains(text, []byte(`"safeSnap"`)) || bytes.Contains(text, []byte(`"oSnap"`)) {
 			return 1, nil // there is something that is executed
 		}

@@ -32,6 +32,7 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 	pay := &record.Action{Chain: "eip155:1", Target: token, Value: "0", Calldata: []byte{1, 2, 3, 4}}
 	ofSafe := &record.Action{Chain: "eip155:100", Executor: safe, Target: token, Value: "5", Calldata: []byte{}, Delegate: true}
 	count := func(n uint64) *uint64 { return &n }
+	long, many := strings.Repeat("9", 3<<20), strings.Repeat("{},", 1<<20-1)
 	upper := strings.Replace(token, "cd", "CD", 1)
 	for name, test := range map[string]struct {
 		line   string
@@ -44,6 +45,9 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 		"a call":                          {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+upper+`","value":"0","calldata":"0x01020304","signature":"f()","chainId":"eip155:1"}]`), count(1), []*record.Action{pay}},
 		"a call that cannot be read":      {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+token+`","value":"1e999999999"},{}]`), count(2), nil},
 		"what is no call":                 {fmt.Sprintf(tally, `,"executableCalls":[1,2,3]`), count(3), nil},
+		"a number of many digits":         {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+token+`","value":"`+long+`"},{"target":"`+token+`","value":"0x`+long+`"}]`), count(2), nil},
+		"many calls":                      {fmt.Sprintf(tally, `,"executableCalls":[`+many+`{}]`), count(1 << 20), nil},
+		"many calls of a Safe":            {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"txs":[[`+many+`{}]]}}`), count(1), nil},
 		"no plugins stated":               {fmt.Sprintf(snapshot, ""), nil, nil},
 		"no plugins":                      {fmt.Sprintf(snapshot, `,"plugins":{}`), count(0), nil},
 		"another plugin":                  {fmt.Sprintf(snapshot, `,"plugins":{"poap":{"safes":3}}`), count(0), nil},

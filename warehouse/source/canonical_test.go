@@ -138,6 +138,7 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"action without a target", action + `"index":0}`, `target is missing; want a string`},
 		{"action with another target", action + `"index":0,"target":"harbor.eth"}`, `target is "harbor.eth"; want an address: 0x and 40 hexadecimal digits`},
 		{"action with half a byte", action + `"index":0,"calldata":"0x1"}`, `calldata is "0x1"; want 0x and at most 2 MiB of bytes in hexadecimal`},
+		{"action of endless wei", action + `"index":0,"target":"0x00000000000000000000000000000000000000cd","value":` + strings.Repeat("9", 3<<20) + `}`, `value is ` + strings.Repeat("9", 80) + `; want a whole number of wei below 2^256`},
 		{"action of part of a wei", action + `"index":0,"target":"0x00000000000000000000000000000000000000cd","value":"1.5"}`, `value is "1.5"; want a whole number of wei below 2^256`},
 		{"action without a chain", `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"index":0,"target":"0x00000000000000000000000000000000000000cd"}`, `chain is missing; want a string`},
 		{"action on no chain", `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"index":0,"target":"0x00000000000000000000000000000000000000cd","chain":"1"}`, `chain is "1"; want eip155:<chain>`},
