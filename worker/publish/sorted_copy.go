@@ -94,14 +94,8 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 // the version of the pages that are read from it.
 func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy) error {
 	began := time.Now()
-	now, err := p.Warehouse.Now(ctx)
-	if err != nil {
-		return err
-	}
-	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
 	// Read before the ballots are copied: a copy with ballots that land meanwhile is built again the next time.
-	background := warehouse.InBackground(ctx)
-	fingerprint, err := p.fingerprintOf(background, sorted)
+	fingerprint, err := p.fingerprintOf(warehouse.InBackground(ctx), sorted)
 	if err != nil {
 		return err
 	}
@@ -111,23 +105,12 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 			return err
 		}
 	}
-	if same {
-		generation = sorted.Generation
-	} else if err := pages.BuildSortedCopy(background, p.Warehouse, sorted, generation); err != nil {
-		return err
+	if !same {
+		if matches, err := p.buildGeneration(ctx, &sorted); err != nil || !matches {
+			return err
+		}
 	}
-	matches, err := pages.MatchesPublished(ctx, p.Warehouse, sorted, generation)
-	if err != nil {
-		return err
-	}
-	if !matches {
-		// Most likely ballots have landed meanwhile. The copy stays pending, and is built again.
-		catalog, err := records.CatalogOwners(ctx, p.Warehouse)
-		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
-			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
-		return err
-	}
-	sorted.Generation, sorted.Fingerprint = generation, fingerprint
+	sorted.Fingerprint = fingerprint
 	if err := pages.SwitchSortedCopy(ctx, p.Warehouse, sorted); err != nil {
 		return err
 	}
@@ -145,6 +128,27 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject), slog.Bool("built", !same),
 		slog.Uint64("votes", sorted.Votes), slog.Duration("duration", time.Since(began)))
 	return nil
+}
+
+// buildGeneration builds a new generation of a copy, and reports whether it agrees with the published numbers.
+func (p *Publisher) buildGeneration(ctx context.Context, sorted *pages.SortedCopy) (matches bool, err error) {
+	now, err := p.Warehouse.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	sorted.Generation = max(uint64(now.UnixMicro()), sorted.Generation+1)
+	if err := pages.BuildSortedCopy(warehouse.InBackground(ctx), p.Warehouse, *sorted, sorted.Generation); err != nil {
+		return false, err
+	}
+	matches, err = pages.MatchesPublished(ctx, p.Warehouse, *sorted, sorted.Generation)
+	if err != nil || matches {
+		return matches, err
+	}
+	// Most likely ballots have landed meanwhile. The copy stays pending, and is built again.
+	catalog, err := records.CatalogOwners(ctx, p.Warehouse)
+	p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
+		[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
+	return false, err
 }
 
 // isWhole reports whether a copy has as many ballots as are published.
