@@ -119,18 +119,15 @@ func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 
 // ReadCatalog reads the catalog but for the records of its sources, which WithRecords adds.
 func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
-	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readDAOs} {
-		if err := read(ctx, w, &c); err != nil {
-			return Catalog{}, err
-		}
+	c, err := CatalogOwners(ctx, w)
+	if err != nil {
+		return Catalog{}, err
 	}
 	follows, err := SourceFollows(ctx, w, time.Now())
 	if err != nil {
 		return Catalog{}, err
 	}
 	c.SetFollows(follows)
-	c.addUnclaimedSources()
 	return c, nil
 }
 
@@ -143,14 +140,14 @@ func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) 
 
 // CatalogOwners reads the DAOs and whose each source is, but not how following goes.
 func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	sources, err := findSources(ctx, w, "read sources", "catalog_sources")
-	if err != nil {
-		return Catalog{}, err
+	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
+	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readDAOs} {
+		if err := read(ctx, w, &c); err != nil {
+			return Catalog{}, err
+		}
 	}
-	c, err := DeclaredDAOs(ctx, w)
-	c.Sources = sources
 	c.addUnclaimedSources()
-	return c, err
+	return c, nil
 }
 
 // findSources returns what a statement states of each source.
