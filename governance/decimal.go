@@ -49,7 +49,7 @@ func CountOf(n uint64) Decimal { return Decimal(strconv.FormatUint(n, 10)) }
 // places are rounded half up, which rounded reports. The error is ErrNotANumber,
 // ErrNegative or ErrTooLarge, wrapped with the text.
 func ParsePower(text string) (power decimal.Decimal, rounded bool, err error) {
-	exact, err := parseNumber(text)
+	exact, err := ParseNumber(text)
 	if err != nil {
 		return decimal.Zero, false, err
 	}
@@ -81,7 +81,7 @@ func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
 // ParseUnits reads an integer amount in the smallest unit of a token with some decimals, and
 // returns it as voting power, as ParsePower does.
 func ParseUnits(text string, decimals int32) (power decimal.Decimal, rounded bool, err error) {
-	units, err := parseNumber(text)
+	units, err := ParseNumber(text)
 	if err == nil && !units.IsInteger() && !units.IsNegative() {
 		err = fmt.Errorf("%w of smallest units: %q", ErrNotANumber, clip(text))
 	}
@@ -97,7 +97,7 @@ func ParseWhole(text string) (uint64, error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, nil
 	}
-	number, err := parseNumber(text)
+	number, err := ParseNumber(text)
 	if err != nil {
 		return 0, err
 	}
@@ -107,9 +107,10 @@ func ParseWhole(text string) (uint64, error) {
 	return 0, fmt.Errorf("%w from 0 without decimals: %q", ErrNotANumber, clip(text))
 }
 
-// parseNumber bounds the exponent before any big arithmetic is done: a short text
-// such as 1e999999999 stands for a gigabyte of digits.
-func parseNumber(text string) (decimal.Decimal, error) {
+// ParseNumber reads a number of at most maxNumberText characters in any notation. It bounds the exponent before any
+// big arithmetic is done: a short text such as 1e999999999 stands for a gigabyte of digits. The error is
+// ErrNotANumber, wrapped with the text.
+func ParseNumber(text string) (decimal.Decimal, error) {
 	mantissa, exponent := text, 0
 	var err error
 	if at := strings.IndexAny(text, "eE"); at >= 0 {

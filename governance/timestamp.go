@@ -55,7 +55,7 @@ func ParseUnix(text string) (Timestamp, error) {
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds < leastMillis {
 		return TimestampOfUnix(seconds)
 	}
-	number, err := parseNumber(text)
+	number, err := ParseNumber(text)
 	if err != nil {
 		return 0, err
 	}

@@ -35,7 +35,7 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
 	case json.Unmarshal([]byte(raw), &weights) == nil:
 		for key, weight := range weights { // a weight of zero names nothing
-			share, err := weightOf(strings.Trim(string(weight), `"`))
+			share, err := governance.ParseNumber(strings.Trim(string(weight), `"`))
 			if invalid = invalid || share.IsNegative(); err != nil || !share.IsZero() {
 				keys = append(keys, key)
 			}
@@ -99,21 +99,12 @@ func listLabel(choices []any, labels map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// weightOf reads a weight. One that is longer than any number supports nothing, and would take seconds to read.
-func weightOf(text string) (decimal.Decimal, error) {
-	const most = 256
-	if len(text) > most {
-		return decimal.Zero, governance.ErrNotANumber
-	}
-	return decimal.NewFromString(text)
-}
-
 func weightsLabel(weights map[string]any, labels map[string]string) string {
 	var keys []string
 	parsed := map[string]decimal.Decimal{}
 	whole := decimal.Zero
 	for key, value := range weights {
-		weight, err := weightOf(fmt.Sprint(value))
+		weight, err := governance.ParseNumber(fmt.Sprint(value))
 		if err != nil || !weight.IsPositive() {
 			continue
 		}
