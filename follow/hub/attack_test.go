@@ -253,8 +253,7 @@ func TestAttackProposalsOfWhichNoneCanBeAnsweredHoldNothingUp(t *testing.T) {
 			return answer
 		}
 		_, body, _ := strings.Cut(request, " ")
-		switch env.Decode(t, []byte(body), &of); {
-		case of.Variables.Skip < 100 && asked < 1000:
+		if env.Decode(t, []byte(body), &of); of.Variables.Skip < 100 && asked < 1000 {
 			asked++
 			return []byte(`{"data":null,"errors":[{"message":"broken","path":["proposals",0,"id"]}]}`)
 		}
