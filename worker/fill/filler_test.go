@@ -166,8 +166,11 @@ func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 	var built sync.Map
 	filler.kinds[query.KindProfile] = kindOfPage{build: func(_ context.Context, p *page, r cache.PageRequest) (cache.View, error) {
 		// What is shared fails for all pages, and then the page that is the cause.
-		if _, again := built.LoadOrStore(r.Key(), true); !again || r.Key() == bad {
+		if _, again := built.LoadOrStore(r.Key(), true); !again {
 			return cache.View{}, errors.New("a statement failed")
+		}
+		if r.Key() == bad {
+			panic("a fault in what makes the page")
 		}
 		return cache.NewView(p.head, "made")
 	}, setSize: maxSet, sets: 1}
