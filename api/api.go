@@ -33,6 +33,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/api/wire"
 	"pnyx/cache"
+	"pnyx/panics"
 	"pnyx/ratelimit"
 	"pnyx/telemetry"
 )
@@ -339,7 +340,7 @@ func (a *API) joinRead(ctx context.Context, key string, read func(context.Contex
 	leads := false
 	flight := a.reads.DoChan(key, func() (_ any, err error) {
 		leads = true
-		defer recovered(&err)
+		defer panics.Caught(&err)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 		defer cancel()
 		return read(ctx)

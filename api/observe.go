@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 
+	"pnyx/panics"
 	"pnyx/telemetry"
 )
 
@@ -36,7 +36,7 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 // guard limits what a request is made of, runs a handler, takes from the bucket of the
 // client's address if nothing else was taken, and compresses the answer. A panic is an error.
 func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
-	defer recovered(&err)
+	defer panics.Caught(&err)
 	if err := limitRequest(c); err != nil {
 		return err
 	}
@@ -48,12 +48,6 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 		return err
 	}
 	return a.compressor.Compress(c)
-}
-
-func recovered(err *error) {
-	if cause := recover(); cause != nil {
-		*err = fmt.Errorf("panic: %v", cause)
-	}
 }
 
 // handleError answers requests that reach no middleware: those that are malformed, or

@@ -58,7 +58,7 @@ func floors() [][]string {
 		{"governance/rules"},
 		{"fetch"},
 		{"clock"},
-		{"governance", "governance/abi", "backoff", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
+		{"governance", "governance/abi", "backoff", "panics", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
 	}
 }
 

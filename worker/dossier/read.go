@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/panics"
 	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -28,7 +27,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		identities[i] = record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}
 		refs[i] = identities[i].Hash()
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error {
 		casts, err := pages.CastsOn(ctx, w, refs)
 		for i, f := range of {
@@ -52,7 +51,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		if err != nil || len(of) == 0 {
 			return err
 		}
-		beside, ctx := errgroup.WithContext(ctx)
+		beside, ctx := panics.WithContext(ctx)
 		beside.Go(func() error { return readDelegated(ctx, w, of) })
 		beside.Go(func() error { return readStrongest(ctx, w, of) })
 		beside.Go(func() error { return readReturning(ctx, w, of) })
@@ -70,7 +69,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 
 // readProposals reads the proposals and those beside them, and returns the facts of those that are not gone.
 func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, refs []record.RefHash) (found []*Facts, err error) {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error { return readKnown(ctx, w, of) })
 	proposals, err := records.Proposals(ctx, w, refs)
 	stored, err := warehouse.Keyed(proposals, err, func(p records.Proposal) (record.RefHash, records.Proposal) { return p.Ref, p })

@@ -23,6 +23,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/panics"
 	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/records"
@@ -151,7 +152,8 @@ func (b *Builder) Settle(ctx context.Context) error {
 }
 
 // processPending processes what was published or imported since the last call.
-func (b *Builder) processPending(ctx context.Context) error {
+func (b *Builder) processPending(ctx context.Context) (err error) {
+	defer panics.Caught(&err)
 	catalog, err := records.CatalogOwners(ctx, b.Warehouse)
 	if err != nil {
 		return err

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/panics"
 	"pnyx/warehouse/pages"
 )
 
@@ -102,11 +102,7 @@ var errUnknownKind = errors.New("unknown kind of page")
 
 // build makes the page of a request. version is its scope's if it was read a moment ago, or zero.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (_ cache.View, err error) {
-	defer func() { // what is stored of one proposal ends no other page, and no process
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer panics.Caught(&err)
 	kind, known := f.kinds[r.Kind]
 	if !known {
 		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)

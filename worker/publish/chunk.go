@@ -3,8 +3,7 @@ package publish
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
+	"pnyx/panics"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -52,7 +51,7 @@ func readAhead[G, R any](
 	ctx context.Context, groups []G,
 	read func(ctx context.Context, group G) (R, error), write func(ctx context.Context, rows R) error,
 ) error {
-	running, ctx := errgroup.WithContext(ctx)
+	running, ctx := panics.WithContext(ctx)
 	// One group is here, one waits for that place, and one is awaited or written.
 	ahead := make(chan chan R, 1)
 	running.Go(func() error {

@@ -5,12 +5,11 @@ import (
 	"log/slog"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
+	"pnyx/panics"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -52,7 +51,7 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 
 func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHash) (*chunk, error) {
 	c := &chunk{refs: refs}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
 		c.evaluations, err = p.evaluate(ctx, refs)
 		return err
@@ -79,7 +78,7 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
 	var proposals []records.Proposal
 	var totals map[record.RefHash]counts.VoteTotals
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
 		proposals, err = records.Proposals(groupCtx, p.Warehouse, refs)
 		return err

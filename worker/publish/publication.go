@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/panics"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -137,7 +136,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 // countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
 // that were lagging.
 func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error { return proposals.publish(ctx, refs) })
 	if len(daos.previouslyLagging) > 0 {
 		group.Go(func() (err error) {
@@ -176,7 +175,7 @@ func (r *run) publishFollowing(
 	ctx context.Context, list *proposalList, daos *daoPublication, topics *topicPublication, work workload,
 ) error {
 	list.run, topics.run = r.withWriter(), r.withWriter()
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := panics.WithContext(ctx)
 	group.Go(func() error { return list.publish(groupCtx) })
 	group.Go(func() error { return daos.publish(groupCtx, work.daos) })
 	group.Go(func() error { return topics.publish(groupCtx, work.topics) })

@@ -16,6 +16,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
+	"pnyx/panics"
 	"pnyx/warehouse"
 	stored "pnyx/warehouse/accounts"
 	"pnyx/warehouse/counts"
@@ -75,7 +76,8 @@ type leaderTerm struct {
 
 // step publishes what has changed, or everything when nothing is published. It may take a
 // pulse of pulseAge for up to date.
-func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
+func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err error) {
+	defer panics.Caught(&err)
 	t.began = time.Now()
 	pulse, err := t.publisher.Warehouse.Pulse(ctx, pulseAge)
 	if err != nil {
