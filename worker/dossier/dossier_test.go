@@ -291,6 +291,9 @@ func TestPowerIsTaken(t *testing.T) {
 	if d, _ := compose(t, facts("text", approve(strings.Repeat("f", 64)), approve("0"))); d.Findings[0].Sentence != want {
 		t.Errorf("got %+v, want %q", d.Findings, want)
 	}
+	if d, _ := compose(t, facts("text", call(t, governor, "setPendingAdmin(address)", "0"))); strings.Contains(d.Findings[0].Sentence, "from") {
+		t.Errorf("got %q, want nobody from whom power is taken", d.Findings[0].Sentence)
+	}
 	for _, a := range []record.Action{
 		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
 	} {

@@ -195,7 +195,7 @@ func (c finder) permissionAt(pointer string) int {
 // the call names none.
 func (c finder) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
-	if at < 0 || !abi.IsAddress(*c.d.Effects.Permissions[at].To) {
+	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
 		return ""
 	}
 	format := granted

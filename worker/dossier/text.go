@@ -82,7 +82,6 @@ var (
 	// money matches a currency before a number, and unit the word behind one. A year has one of few before it.
 	money = regexp.MustCompile(`(?:[$€£¥₿Ξξ]|\b(?:usd[a-z]?|eur[a-z]?|dai|gbp|chf))\s?$`)
 	unit  = regexp.MustCompile(`^[\s-]?(?:[$€£¥₿Ξξ]|[\p{L}][\p{L}\d.₮]*)`)
-	ahead = regexp.MustCompile(`(\p{L}[\p{L}\d₮]*|[$€£¥₿Ξξ])[: ]{0,2}$`)
 	// inDate and ofDate match what stands before a year, and what makes a number the day of a month.
 	inDate = regexp.MustCompile(`(?:\b(?:in|since|until|till|during|year|fy|eoy|[qh][1-4])[\s-]?|(?:^|[^\p{L}])(?:` + months + `)\.?(?:\s\d{1,2}(?:st|nd|rd|th)?)?,?\s?)$`)
 	ofDate = regexp.MustCompile(`^\.?\s?(?:of\s|de\s)?(?:` + months + `)(?:[^\p{L}]|$)`)
@@ -222,7 +221,14 @@ func unitsOf(f Facts) map[string]bool {
 // readNumbers keeps the numbers of a text that are amounts.
 func (s *statedText) readNumbers(text string, units map[string]bool) {
 	ungrouped := strings.NewReplacer(",", "", "'", "", " ", "")
-	isUnit := func(word string) bool { return units[word] || abi.IsKnownSymbol(word) }
+	isUnit := func(word string) bool {
+		is, known := units[word]
+		if !known {
+			is = abi.IsKnownSymbol(word) || money.MatchString(word)
+			units[word] = is
+		}
+		return is
+	}
 	last, isOther := 0, false // the number before, and whether it numbers or counts something
 	for _, at := range number.FindAllStringSubmatchIndex(text, -1) {
 		whole, fraction := text[at[2]:at[3]], ""
@@ -237,7 +243,8 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		}
 		before, after := text[max(last, at[0]-40):at[0]], text[at[1]:min(len(text), at[1]+40)]
 		behind := strings.TrimLeft(unit.FindString(after), " -")
-		hasUnit := zeros > 0 || money.MatchString(before) || isUnit(behind) || money.MatchString(behind)
+		ahead := lastWord(before)
+		hasUnit := zeros > 0 || money.MatchString(before) || isUnit(behind)
 		isYear := len(whole) == 4 && fraction == "" && zeros == 0 && (whole[:2] == "19" || whole[:2] == "20")
 		wasOther := isOther
 		last, isOther = at[1], !hasUnit && !isYear && (identifier.MatchString(before) || len(whole) <= 3 && place.MatchString(before) || count.MatchString(after) || shareOf.MatchString(after) ||
@@ -256,15 +263,12 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 			continue
 		}
 		of := ""
-		if isUnit(behind) || money.MatchString(behind) {
+		switch isAhead := isUnit(ahead); {
+		case isUnit(behind) && isAhead && moneyOf(ahead) != moneyOf(behind): // of one of the two
+		case isUnit(behind):
 			of = moneyOf(behind)
-		}
-		if word := ahead.FindStringSubmatch(before); word != nil && (isUnit(word[1]) || money.MatchString(word[1])) {
-			if before := moneyOf(word[1]); of == "" {
-				of = before
-			} else if of != before {
-				of = "" // of one of the two
-			}
+		case isAhead:
+			of = moneyOf(ahead)
 		}
 		s.add(n.Shift(zeros), of)
 		if len(fraction) == len(".000") && len(whole) <= 3 && whole != "0" && zeros == 0 {
@@ -291,15 +295,26 @@ func (s *statedText) add(n decimal.Decimal, of string) {
 // moneyOf returns what a unit or the symbol of a token is of: dollars, ether and euros have several. It is empty for any.
 func moneyOf(unit string) string {
 	unit = strings.ToLower(unit)
-	for _, kind := range [][]string{{"eth", "ξ"}, {"usd", "$", "dollar", "stablecoin", "dai", "frax", "gho"}, {"eur", "€"}} {
-		if slices.ContainsFunc(kind, func(part string) bool { return strings.Contains(unit, part) }) {
-			return kind[0]
-		}
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(unit, part) })
 	}
-	if slices.Contains(strings.Fields("token tokens coins native £ ¥ ₿ gbp chf"), unit) {
+	switch {
+	case has("eth", "ξ"):
+		return "eth"
+	case has("usd", "$", "dollar", "stablecoin", "dai", "frax", "gho"):
+		return "usd"
+	case has("eur", "€"):
+		return "eur"
+	case has("token", "coins", "native", "£", "¥", "₿", "gbp", "chf"):
 		return ""
 	}
 	return unit
+}
+
+// lastWord returns the word or sign at the end of a text, before a colon or spaces.
+func lastWord(text string) string {
+	text = strings.TrimRight(text, ": ")
+	return text[len(strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Sc, r) })):]
 }
 
 // moneyIn returns what the money of a payment is of.
