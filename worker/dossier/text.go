@@ -299,10 +299,10 @@ func moneyOf(unit string) string {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(unit, part) })
 	}
 	switch {
-	case has("eth", "ξ"):
-		return "eth"
 	case has("usd", "$", "dollar", "stablecoin", "dai", "frax", "gho"):
 		return "usd"
+	case strings.HasSuffix(unit, "eth"), unit == "ether", unit == "ξ":
+		return "eth"
 	case has("eur", "€"):
 		return "eur"
 	case has("token", "coins", "native", "£", "¥", "₿", "gbp", "chf"):
@@ -360,7 +360,7 @@ func (s statedText) hasNumber(amount decimal.Decimal, of string, decimals int) b
 	const many = 6
 	states := func(n decimal.Decimal) bool {
 		stated, is := s.numbers[n.String()]
-		return is && (stated == "" || of == "" || stated == of)
+		return is && (strings.Contains(of, stated) || strings.Contains(stated, of)) // LINK in aEthLINK
 	}
 	return states(amount) || decimals >= many && states(amount.Shift(int32(decimals))) //nolint:gosec // at most 255
 }
