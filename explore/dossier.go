@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 )
 
 // dossierPart is what the page of a proposal shows of its dossier.
@@ -111,13 +112,19 @@ func exact(d *governance.Decimal) string {
 }
 
 func token(t governance.DossierTransfer) string {
+	of := ""
+	if t.Amount != nil && t.Decimals == nil {
+		of = "smallest units of "
+	}
 	switch {
+	case t.Token == nil:
+		return "native money"
 	case t.Symbol != nil:
 		return *t.Symbol
-	case t.Token != nil:
-		return "smallest units of " + brief(*t.Token)
+	case *t.Token == abi.Unstated:
+		return of + "a token that the call does not name"
 	}
-	return "native money"
+	return of + brief(*t.Token)
 }
 
 // unstated says what of a payment the text does not state; empty if it states all, or cannot be told.

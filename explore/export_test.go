@@ -7,6 +7,7 @@ var (
 	Short   = short
 	Percent = percent
 	Number  = number
+	TokenOf = token
 )
 
 // Curve is the course of a vote.

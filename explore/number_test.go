@@ -23,6 +23,22 @@ func TestNumbersAreCutForReading(t *testing.T) {
 	}
 }
 
+// The amount of a token without a symbol is in units where its decimals are known.
+func TestTokensAreNamed(t *testing.T) {
+	t.Parallel()
+	const at, brief = "0x00000000000000000000000000000000000000b2", "0x000000…0000b2"
+	one := governance.Decimal("1")
+	for want, of := range map[string]governance.DossierTransfer{
+		"native money":                        {Symbol: new("native"), Decimals: new(18), Amount: &one},
+		"USDC":                                {Token: new(at), Symbol: new("USDC"), Decimals: new(6), Amount: &one},
+		brief:                                 {Token: new(at), Decimals: new(6), Amount: &one},
+		"smallest units of " + brief:          {Token: new(at), Amount: &one},
+		"a token that the call does not name": {Token: new("unstated")},
+	} {
+		env.Want(t, want, explore.TokenOf(of))
+	}
+}
+
 func TestSharesAreExactUntilTheyAreCut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

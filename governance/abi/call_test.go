@@ -168,6 +168,12 @@ func TestDecodes(t *testing.T) {
 			[]string{"bridge sendMessageToChild", ">eip155:137 bridge (address[],uint256[],string[],bytes[])", ">>eip155:137 transfer(address,uint256)"},
 		},
 		{
+			"a message to Polygon with its values last",
+			Call{Chain: "eip155:1", Target: "0xfe5e5D361b2ad62c541bAb87C45a0B9B018389a2", Value: "0", Data: call(t,
+				"sendMessageToChild(address,bytes)", of(bob, bytesOf(layout(t, "(address[],bytes[],uint256[])", one(alice), one(bytesOf(pay)), one("0"))))...)},
+			[]string{"bridge sendMessageToChild", ">eip155:137 bridge (address[],bytes[],uint256[])", ">>eip155:137 transfer(address,uint256)"},
+		},
+		{
 			"a message that names its receiver alone",
 			Call{Chain: "eip155:1284", Target: alice, Value: "0", Data: call(t, "publishMessage(uint32,bytes,uint8)", of("1", bytesOf(layout(t,
 				"(address,address[],uint256[],bytes[])", Argument{Value: "0x8b621804a7637b781e2BbD58e256a591F2dF7d51"}, one(alice), one("0"), one(bytesOf(pay)))), "200")...)},

@@ -125,7 +125,7 @@ func (d *Decoded) moved() (payments []Payment) {
 	if amount == maxUint(256) {
 		amount = "" // all there is
 	}
-	fromOthers := !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover"},
+	fromOthers := !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
 }

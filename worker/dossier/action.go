@@ -85,7 +85,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	}
 	for i, of := range payments {
 		transfer := c.transferOf(d.Chain, of)
-		in := c.text.states(d.Target, transfer)
+		in := c.text.states(d.Chain, d.Target, transfer)
 		c.payments = append(c.payments, payment{
 			DossierTransfer: transfer, chain: d.Chain, in: in, call: pointer, sum: c.addTransfer(a.Chain, transfer), first: i == 0,
 		})
@@ -114,9 +114,12 @@ func isScript(a abi.Argument) bool { return a.Name == "commands" || a.Name == "u
 
 // isOwn reports whether an address is the Governor, its executor, or the contract in whose name a call inside is made.
 func (c *composer) isOwn(chain, address string) bool {
-	isExecutor := c.Observed != nil && c.Observed.Simulation != nil && c.Observed.Simulation.Executor == address
-	return slices.Contains(c.callers, address) || strings.HasPrefix(c.Proposal.OnchainID, chain+":") && isExecutor ||
-		strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/")
+	return slices.Contains(c.callers, address) || c.isExecutor(chain, address) || strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/")
+}
+
+// isExecutor reports whether an address is in whose name the Governor executes.
+func (c *composer) isExecutor(chain, address string) bool {
+	return strings.HasPrefix(c.Proposal.OnchainID, chain+":") && c.Observed != nil && c.Observed.Simulation != nil && c.Observed.Simulation.Executor == address
 }
 
 // maxCalls bounds the calls inside all actions together.
@@ -279,7 +282,9 @@ func moneyInWords(t governance.DossierTransfer) string {
 		amount = string(*t.Amount)
 	}
 	switch {
-	case t.Token == nil && t.Amount == nil:
+	case t.Token == nil && t.Amount != nil:
+		unit = "in native money"
+	case t.Token == nil:
 	case t.Symbol != nil:
 		unit = *t.Symbol
 	case *t.Token == abi.Unstated && t.Amount == nil:

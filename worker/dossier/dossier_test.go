@@ -174,6 +174,10 @@ func TestFindingsOfActions(t *testing.T) {
 	claim := func(to string) []record.Action {
 		return []record.Action{call(t, stranger, "claimRewards(address[],uint256,address)", "60", strings.Repeat("f", 64), to, "1", usdc)}
 	}
+	ensOf := func(units int64) record.Action {
+		amount := fmt.Sprintf("%x", decimal.New(units, 18).BigInt())
+		return call(t, "0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", "transfer(address,uint256)", recipient, amount)
+	}
 	type test struct {
 		body    string
 		actions []record.Action
@@ -235,6 +239,17 @@ func TestFindingsOfActions(t *testing.T) {
 		"the smallest units":                     {"We pay 25000000000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a very long list of dates":              {stated + " " + strings.Repeat("1.1.11,1.1.1,", 5_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a very long number":                     {stated + strings.Repeat("1", 300_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"the amount, of another token":           {stated, []record.Action{ensOf(25_000)}, []string{rules.AmountUnstated}},
+		"dollars in another token":               {"$250,000 in ENS to " + recipient, []record.Action{ensOf(250_000)}, []string{rules.AmountUnstated}},
+		"another token and power of ten":         {"250,000 USDC to " + recipient, []record.Action{ensOf(25)}, []string{rules.AmountUnstated}},
+		"two tokens with one amount":             {stated + " And 25,000 ENS.", []record.Action{ensOf(25_000)}, nil},
+		"dollars in a token of dollars":          {"$25,000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a sum in two payments":                  {stated, slices.Repeat([]record.Action{pay(t, recipient, 12_500_000_000)}, 2), nil},
+		"a sum in unequal payments to one":       {stated, []record.Action{pay(t, recipient, 20_000_000_000), pay(t, recipient, 5_000_000_000)}, nil},
+		"a sum in equal parts":                   {stated + stranger, []record.Action{pay(t, recipient, 12_500_000_000), pay(t, stranger, 12_500_000_000)}, nil},
+		"a sum in parts that nobody stated":      {stated + stranger, []record.Action{pay(t, recipient, 1_000_000_000), pay(t, stranger, 24_000_000_000)}, []string{rules.AmountUnstated, rules.AmountUnstated}},
+		"less than one behind a comma":           {"0,125 ETH an " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "125000000000000000"}}, nil},
+		"a start that replaces no code":          {stated, []record.Action{call(t, governor, "initializeV2()")}, nil},
 	}
 	for text, units := range map[string]int{
 		"31 March 2025": 31, "until 31 March 2025": 2025, "in 2025": 2025, "Q3 2025": 2025, "Q3 2025 ARB": 2025, "March 31st": 31, "31.03.2025": 31, "EIP-1559": 1559, "ENS v3": 3,
@@ -244,9 +259,9 @@ func TestFindingsOfActions(t *testing.T) {
 		tests["no amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, []string{rules.AmountUnstated}}
 	}
 	for text, units := range map[string]int{
-		"2025 ETH": 2025, "2,025 USDC": 2025, "$2025": 2025, "1.5M ARB": 1_500_000, "250k": 250_000, "25.000 EUR": 25_000, "1'000'000 DAI": 1_000_000, "1.000.000 DAI": 1_000_000,
+		"2025 USDC": 2025, "2,025 USDC": 2025, "$2025": 2025, "1.5M USDC": 1_500_000, "250k": 250_000, "25.000 USD": 25_000, "USDC250k": 250_000, "2.5만 USDC": 25_000, "1'000'000 DAI": 1_000_000, "1.000.000 DAI": 1_000_000,
 		"**25,000** USDC": 25_000, "２５，０００ USDC": 25_000, "٢٥٠٠٠ USDC": 25_000, "2.5万 USDC": 25_000, "2,50,000 USDC": 250_000, "2,5 millones": 2_500_000, "twenty-five thousand USDC": 25_000,
-		"one hundred and five tokens": 105, "Tranche 1: 5,000 ARB": 5_000, "2\u200b5,000 USDC": 25_000, "24 months at 500 USDC": 500, "&#36;2025": 2025, "from 10,000 to 20,000 USDC": 10_000,
+		"one hundred and five tokens": 105, "Tranche 1: 5,000 USDC": 5_000, "ENS 5,000 USDC 5,000": 5_000, "2\u200b5,000 USDC": 25_000, "24 months at 500 USDC": 500, "&#36;2025": 2025, "from 10,000 to 20,000 USDC": 10_000,
 	} {
 		tests["an amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, nil}
 	}
@@ -275,6 +290,9 @@ func TestPowerIsTaken(t *testing.T) {
 	want := stranger + " may spend any amount of " + usdc + ", until a later call takes it back."
 	if d, _ := compose(t, facts("text", approve(strings.Repeat("f", 64)), approve("0"))); d.Findings[0].Sentence != want {
 		t.Errorf("got %+v, want %q", d.Findings, want)
+	}
+	if d, _ := compose(t, facts("text", call(t, governor, "setPendingAdmin(address)", "0"))); strings.Contains(d.Findings[0].Sentence, "from") {
+		t.Errorf("got %q, want nobody from whom power is taken", d.Findings[0].Sentence)
 	}
 	for _, a := range []record.Action{
 		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
@@ -440,6 +458,18 @@ func TestFindingsOfAVote(t *testing.T) {
 				t.Errorf("got %v, want %s", ruleNames(first(compose(t, f))), test.want)
 			}
 		})
+	}
+}
+
+// An abstention leads nobody else's choice.
+func TestAbstentionsDoNotSwing(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	f.Votes.Choices = append(f.Votes.Choices, governance.ChoiceTotal{Key: "abstain", Label: "Abstain", VotingPower: "60"})
+	f.Ballots = append(f.Ballots, pages.CountedBallot{Voter: "0xe", Choices: []string{"abstain"}, Power: governance.UnitsOf(decimal.NewFromInt(60)), VotedAt: at(0)})
+	f.Votes.Totals.VotingPower = "160"
+	if d, _ := compose(t, f); slices.Contains(ruleNames(d), rules.LateSwing) {
+		t.Errorf("got %v where “For” led “Against” all the time", ruleNames(d))
 	}
 }
 

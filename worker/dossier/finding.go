@@ -10,6 +10,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/records"
 )
 
@@ -194,7 +195,7 @@ func (c finder) permissionAt(pointer string) int {
 // the call names none.
 func (c finder) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
-	if at < 0 || !abi.IsAddress(*c.d.Effects.Permissions[at].To) {
+	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
 		return ""
 	}
 	format := granted
@@ -276,8 +277,9 @@ type payment struct {
 func (c finder) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
+	sums := c.sumsOf()
 	for _, p := range c.payments {
-		p.find(c.composer, func(rule, field string, args ...any) {
+		p.find(c.composer, sums, func(rule, field string, args ...any) {
 			key, fact := [2]string{rule, p.call}, p.sum
 			if p.first {
 				fact = p.call + field
@@ -295,7 +297,45 @@ func (c finder) findInPayments() {
 	}
 }
 
-func (p payment) find(c *composer, found func(rule, field string, args ...any)) {
+// sum is what payments come to; isUneven says that they are not all of one amount.
+type sum struct {
+	amount, each decimal.Decimal
+	isUneven     bool
+}
+
+// keys are those of the sums that a payment is part of: of its token, and of its token to its recipient.
+func (p payment) keys() [2][3]string {
+	token := warehouse.TextOrEmpty(p.Token)
+	return [2][3]string{{p.chain, token}, {p.chain, token, p.To}}
+}
+
+func (c finder) sumsOf() map[[3]string]sum {
+	sums := map[[3]string]sum{}
+	for _, p := range c.payments {
+		for _, key := range p.keys() {
+			of, is := sums[key]
+			if amount := powerOf(governance.Decimal(warehouse.TextOrEmpty(p.Amount))); !is {
+				of = sum{amount, amount, false}
+			} else {
+				of.amount, of.isUneven = of.amount.Add(amount), of.isUneven || !of.each.Equal(amount)
+			}
+			sums[key] = of
+		}
+	}
+	return sums
+}
+
+// isStated reports whether the text states what all payments of the token come to, which are of one amount, or all of it that the
+// recipient gets.
+func (p payment) isStated(c *composer, sums map[[3]string]sum) bool {
+	keys := p.keys()
+	states := func(key [3]string) bool {
+		return c.text.hasNumber(sums[key].amount, moneyIn(p.chain, p.DossierTransfer), *p.Decimals)
+	}
+	return !sums[keys[0]].isUneven && states(keys[0]) || states(keys[1])
+}
+
+func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, field string, args ...any)) {
 	t, in := p.DossierTransfer, p.in
 	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
 		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t), "moves")
@@ -303,13 +343,13 @@ func (p payment) find(c *composer, found func(rule, field string, args ...any)) 
 	if by, is := c.before.paid[t.To]; is {
 		found(rules.RecipientKnown, "/transfer/to", t.To, by)
 	}
-	if in.Recipient != nil && !*in.Recipient {
+	if in.Recipient != nil && !*in.Recipient && !c.isExecutor(p.chain, t.To) {
 		found(rules.RecipientUnstated, "/inText/recipient", t.To)
 	}
-	if in.Amount == nil || *in.Amount {
+	if in.Amount == nil || *in.Amount || p.isStated(c, sums) {
 		return
 	}
-	if stated, is := c.text.magnitude(powerOf(*t.Amount)); is {
+	if stated, is := c.text.magnitude(powerOf(*t.Amount), moneyIn(p.chain, t)); is {
 		found(rules.AmountMagnitude, "/inText/amount", moneyInWords(t), stated.String())
 		return
 	}
@@ -388,7 +428,26 @@ func (c finder) findInVote() {
 	if isClosed && d.DecidingVoters != nil && *d.DecidingVoters == "1" && c.d.Participation.Voters != nil && *c.d.Participation.Voters != "1" {
 		c.found(rules.OneVoter, "/decision/decidingVoters", refVotes, c.largestForLeader)
 	}
-	if course := c.d.Course; course != nil && course.LateLeaderChange != nil && *course.LateLeaderChange {
-		c.found(rules.LateSwing, "/course/lateLeaderChange", refVotes)
+	if c.d.Course != nil && c.race != nil && c.lateSwing() {
+		c.found(rules.LateSwing, "/course", refVotes)
 	}
+}
+
+// lateSwing reports whether of the choices that can win another one led when the last tenth began.
+func (c finder) lateSwing() bool {
+	choices, _ := c.contenders()
+	leads := func(powers []governance.Units) (leader string) {
+		most := governance.Units{}
+		for _, choice := range choices {
+			switch of := powers[slices.Index(c.race.keys, choice.Key)]; of.Cmp(most) {
+			case 1:
+				leader, most = choice.Key, of
+			case 0:
+				leader = ""
+			}
+		}
+		return leader
+	}
+	before, after := leads(c.race.early), leads(c.race.powers)
+	return before != "" && after != "" && before != after
 }

@@ -64,6 +64,10 @@ func TestWhatNodesShowed(t *testing.T) {
 	}) {
 		t.Errorf("got unknowns %+v of what a node showed", d.Unknowns)
 	}
+	own := observed(facts("Proposal 42.", pay(t, governor, 42_000_000)), "success", "")
+	if own, _ := compose(t, own); slices.Contains(ruleNames(own), rules.RecipientUnstated) || !slices.Contains(ruleNames(own), rules.AmountUnstated) {
+		t.Errorf("money to the executor of an amount that is a number: got %v", ruleNames(own))
+	}
 	f.Histories[recipient] = dossier.AddressHistory{Ballots: 2}
 	if d, _ = compose(t, f); slices.Contains(ruleNames(d), rules.RecipientUnknown) || d.Addresses[1].Ballots != "2" {
 		t.Errorf("a voter of the DAO: got %v", ruleNames(d))

@@ -13,6 +13,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -21,10 +22,11 @@ type statedText struct {
 	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
 	cut   bool
-	// words and numbers are the words and amounts in it, byDigits is the first amount from 100 on by its digits: a text
-	// may have thousands, and a proposal as many payments. In doubtful are those of 1.500 as a number of thousands.
+	// words are the words in it, numbers the amounts with what they are of, empty for anything; byDigits is the first amount
+	// from 100 on by what it is of and its digits: a text may have thousands, and a proposal as many payments. In doubtful are
+	// those of 1.500 as a number of thousands.
 	words    map[string]bool
-	numbers  map[string]bool
+	numbers  map[string]string
 	doubtful map[string]bool
 	byDigits map[string]decimal.Decimal
 }
@@ -40,10 +42,11 @@ var (
 		`\b(?:19|20)\d{2}[-/.–](?:\d{1,2}[-/.]\d{1,2}|\d{2}|20\d{2})\b|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}\b|` +
 		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
 	// gluedUnit matches a unit right before or behind a number, as in 25,000usdc.
-	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,})|(\d)([a-z]{3,})`)
-	// pointed matches thousands in groups with points, as in 25.000,00, and decimalComma a comma before a fraction.
+	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,}|\d+[km]\b)|(\d)([a-z]{3,})`)
+	// pointed matches thousands in groups with points, as in 25.000,00, and decimalComma and zeroComma a comma before a fraction.
 	pointed      = regexp.MustCompile(`\b\d{1,3}(?:(?:\.\d{3})+,\d{1,2}|(?:\.\d{3}){2,})\b`)
 	decimalComma = regexp.MustCompile(`(\d),(\d{1,2}|\d{4,})(\D|$)`)
+	zeroComma    = regexp.MustCompile(`\b0,(\d{3}(?:\D|$))`)
 	// underscore matches one in a number, lakhs the groups of India, as in 2,50,000.
 	underscore = regexp.MustCompile(`(\d)_(\d)`)
 	lakhs      = regexp.MustCompile(`\b\d{1,2}(?:,\d{2})+,\d{3}\b`)
@@ -52,7 +55,7 @@ var (
 		`(?:[\s-]+(?:and[\s-]+)?(?:` + countingWords + `)\b)*`)
 	// number matches a number with thousands in groups, a fraction, and a word for a power of ten: the groups from the third on.
 	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(mm?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
-		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬)|(亿|億)|(тыс)|(млн)|(млрд))|\b)`)
+		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬|만)|(亿|億|억)|(тыс)|(млн)|(млрд))|\b)`)
 )
 
 const (
@@ -107,7 +110,7 @@ func textOf(f Facts) (s statedText) {
 	}
 	shown := comment.ReplaceAllString(text.String()[:min(text.Len(), maxText)], " ")
 	s = statedText{
-		lower: strings.ToLower(shown), cut: text.Len() > maxText || record.HasLeftOut(shown), words: map[string]bool{}, numbers: map[string]bool{}, doubtful: map[string]bool{},
+		lower: strings.ToLower(shown), cut: text.Len() > maxText || record.HasLeftOut(shown), words: map[string]bool{}, numbers: map[string]string{}, doubtful: map[string]bool{},
 		byDigits: map[string]decimal.Decimal{},
 	}
 	for word := range strings.FieldsFuncSeq(s.lower, isSign) {
@@ -135,6 +138,7 @@ func plainOf(text string) string {
 	if strings.Contains(text, ",") {
 		text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
 	}
+	text = zeroComma.ReplaceAllString(text, "0.$1")
 	text = decimalComma.ReplaceAllString(gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4"), "$1.$2$3")
 	if namesPower(text) {
 		text = inWords.ReplaceAllStringFunc(text, numberOf)
@@ -208,7 +212,7 @@ func unitsOf(f Facts) map[string]bool {
 	}
 	if f.Observed != nil {
 		for _, a := range f.Observed.Addresses {
-			units[strings.ToLower(a.Symbol)] = true
+			units[strings.ToLower(a.Symbol)] = a.Symbol != ""
 		}
 	}
 	return units
@@ -217,6 +221,14 @@ func unitsOf(f Facts) map[string]bool {
 // readNumbers keeps the numbers of a text that are amounts.
 func (s *statedText) readNumbers(text string, units map[string]bool) {
 	ungrouped := strings.NewReplacer(",", "", "'", "", " ", "")
+	isUnit := func(word string) bool {
+		is, known := units[word]
+		if !known {
+			is = abi.IsKnownSymbol(word) || money.MatchString(word)
+			units[word] = is
+		}
+		return is
+	}
 	last, isOther := 0, false // the number before, and whether it numbers or counts something
 	for _, at := range number.FindAllStringSubmatchIndex(text, -1) {
 		whole, fraction := text[at[2]:at[3]], ""
@@ -231,7 +243,8 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		}
 		before, after := text[max(last, at[0]-40):at[0]], text[at[1]:min(len(text), at[1]+40)]
 		behind := strings.TrimLeft(unit.FindString(after), " -")
-		hasUnit := zeros > 0 || money.MatchString(before) || units[behind] || abi.IsKnownSymbol(behind) || money.MatchString(behind)
+		ahead := lastWord(before)
+		hasUnit := zeros > 0 || money.MatchString(before) || isUnit(behind)
 		isYear := len(whole) == 4 && fraction == "" && zeros == 0 && (whole[:2] == "19" || whole[:2] == "20")
 		wasOther := isOther
 		last, isOther = at[1], !hasUnit && !isYear && (identifier.MatchString(before) || len(whole) <= 3 && place.MatchString(before) || count.MatchString(after) || shareOf.MatchString(after) ||
@@ -249,33 +262,83 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		if err != nil {
 			continue
 		}
-		s.add(n.Shift(zeros))
+		of := ""
+		switch isAhead := isUnit(ahead); {
+		case isUnit(behind) && isAhead && moneyOf(ahead) != moneyOf(behind): // of one of the two
+		case isUnit(behind):
+			of = moneyOf(behind)
+		case isAhead:
+			of = moneyOf(ahead)
+		}
+		s.add(n.Shift(zeros), of)
 		if len(fraction) == len(".000") && len(whole) <= 3 && whole != "0" && zeros == 0 {
 			if n = n.Shift(3); fraction == ".000" {
-				s.add(n)
+				s.add(n, of)
 			}
 			s.doubtful[n.String()] = true
 		}
 	}
 }
 
-func (s *statedText) add(n decimal.Decimal) {
-	s.numbers[n.String()] = true
-	if _, is := s.byDigits[digits(n)]; !is && n.GreaterThanOrEqual(decimal.NewFromInt(100)) {
-		s.byDigits[digits(n)] = n
+// add keeps an amount, and what it is of; empty where that is not stated.
+func (s *statedText) add(n decimal.Decimal, of string) {
+	if before, is := s.numbers[n.String()]; is && before != of {
+		s.numbers[n.String()] = ""
+	} else {
+		s.numbers[n.String()] = of
 	}
+	if _, is := s.byDigits[of+digits(n)]; !is && n.GreaterThanOrEqual(decimal.NewFromInt(100)) {
+		s.byDigits[of+digits(n)] = n
+	}
+}
+
+// moneyOf returns what a unit or the symbol of a token is of: dollars, ether and euros have several. It is empty for any.
+func moneyOf(unit string) string {
+	unit = strings.ToLower(unit)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(unit, part) })
+	}
+	switch {
+	case has("usd", "$", "dollar", "stablecoin", "dai", "frax", "gho"):
+		return "usd"
+	case strings.HasSuffix(unit, "eth"), unit == "ether", unit == "ξ":
+		return "eth"
+	case has("eur", "€"):
+		return "eur"
+	case has("token", "coins", "native", "£", "¥", "₿", "gbp", "chf"):
+		return ""
+	}
+	return unit
+}
+
+// lastWord returns the word or sign at the end of a text, before a colon or spaces.
+func lastWord(text string) string {
+	text = strings.TrimRight(text, ": ")
+	return text[len(strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Sc, r) })):]
+}
+
+// moneyIn returns what the money of a payment is of.
+func moneyIn(chain string, t governance.DossierTransfer) string {
+	const gnosis = "eip155:100" // its native money is of dollars
+	switch {
+	case t.Token == nil && chain == gnosis:
+		return "usd"
+	case t.Token == nil:
+		return "eth"
+	}
+	return moneyOf(warehouse.TextOrEmpty(t.Symbol))
 }
 
 // states says what the text states of a payment, which is nothing where there is no text; the amount cannot be told where
 // its unit is not known.
-func (s statedText) states(target string, t governance.DossierTransfer) *governance.DossierInText {
+func (s statedText) states(chain, target string, t governance.DossierTransfer) *governance.DossierInText {
 	in := &governance.DossierInText{Target: new(s.has(target)), Recipient: new(s.has(t.To))}
 	if t.Symbol != nil && t.Token != nil && !*in.Target {
 		in.Target = new(s.has(*t.Symbol))
 	}
 	if t.Amount != nil && t.Decimals != nil {
 		amount := powerOf(*t.Amount)
-		if in.Amount = new(s.hasNumber(amount, *t.Decimals)); !*in.Amount && s.doubtful[amount.String()] {
+		if in.Amount = new(s.hasNumber(amount, moneyIn(chain, t), *t.Decimals)); !*in.Amount && s.doubtful[amount.String()] {
 			in.Amount = nil
 		}
 	}
@@ -291,16 +354,23 @@ func (s statedText) has(word string) bool {
 // isSign reports whether a character of a text in lower case is neither a letter nor a digit of ASCII.
 func isSign(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// hasNumber reports whether a text states an amount, in units or in the smallest ones: nobody takes these for units where
-// there are many in one.
-func (s statedText) hasNumber(amount decimal.Decimal, decimals int) bool {
+// hasNumber reports whether a text states an amount of some money, or of what it does not name, in units or in the smallest ones:
+// nobody takes these for units where there are many in one.
+func (s statedText) hasNumber(amount decimal.Decimal, of string, decimals int) bool {
 	const many = 6
-	return s.numbers[amount.String()] || decimals >= many && s.numbers[amount.Shift(int32(decimals)).String()] //nolint:gosec // at most 255
+	states := func(n decimal.Decimal) bool {
+		stated, is := s.numbers[n.String()]
+		return is && (strings.Contains(of, stated) || strings.Contains(stated, of)) // LINK in aEthLINK
+	}
+	return states(amount) || decimals >= many && states(amount.Shift(int32(decimals))) //nolint:gosec // at most 255
 }
 
 // magnitude returns a number of the text that has the digits of an amount that is not stated, with another power of ten.
-func (s statedText) magnitude(amount decimal.Decimal) (stated decimal.Decimal, found bool) {
-	if amount.IsPositive() {
+func (s statedText) magnitude(amount decimal.Decimal, of string) (stated decimal.Decimal, found bool) {
+	if !amount.IsPositive() {
+		return stated, false
+	}
+	if stated, found = s.byDigits[of+digits(amount)]; !found {
 		stated, found = s.byDigits[digits(amount)]
 	}
 	return stated, found
