@@ -42,6 +42,13 @@ func statementOf(p records.Proposal, choices int) *statement {
 	return s
 }
 
+// isUncounted reports whether upstream has ballots that it gives no power: they are encrypted, or
+// their power is not known yet.
+func (s *statement) isUncounted(p records.Proposal) bool {
+	final := p.ScoresState != "" && p.HasFinalScores()
+	return !p.Provider.IsOnchain() && !final && s.votes != nil && *s.votes > 0 && decimal.Sum(decimal.Zero, s.scores...).IsZero()
+}
+
 func givesPowerOnce(v governance.VoteType) bool {
 	return slices.Contains([]governance.VoteType{
 		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
@@ -57,7 +64,7 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	s := c.stated
 	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
 	switch {
-	case s == nil || over && !p.HasFinalScores():
+	case s == nil || over && !p.HasFinalScores() || s.power.IsZero() && s.isUncounted(p):
 	case c.held.Votes == 0 && !noneCast,
 		c.counted == nil && s.scores != nil,
 		over && (c.votesDiffer() || c.totalDiffers(p) || len(c.scoresThatDiffer(p)) > 0),
