@@ -369,6 +369,14 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	}
 }
 
+func TestAnInvalidBallotHasNoChoices(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	f.Ballots[1].Invalid = true
+	d, _ := compose(t, f)
+	env.Want(t, "0xb []", fmt.Sprint(d.Voters.Largest[0].VoterIdentity, " ", d.Voters.Largest[0].ChoiceKeys), "the largest ballot")
+}
+
 // Some of the ballots of a ranked vote have no leader.
 func TestOnlySumsHaveACourse(t *testing.T) {
 	t.Parallel()

@@ -324,7 +324,7 @@ func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 		share = percent(b.Power.Decimal(), powerOf(c.Votes.Totals.VotingPower))
 	}
 	return &governance.DossierBallot{
-		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, b.Choices...), VotingPower: governance.DecimalOf(b.Power.Decimal()), SharePercent: share,
+		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, supported(b)...), VotingPower: governance.DecimalOf(b.Power.Decimal()), SharePercent: share,
 		VotedAt: b.VotedAt,
 	}
 }
