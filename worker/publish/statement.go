@@ -67,7 +67,7 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	case s == nil || over && !p.HasFinalScores() || s.power.IsZero() && s.isUncounted(p):
 	case c.held.Votes == 0 && !noneCast,
 		c.counted == nil && s.scores != nil,
-		over && (c.votesDiffer() || c.totalDiffers(p) || len(c.scoresThatDiffer(p)) > 0),
+		over && (c.votesDiffer() || c.totalDiffers(p) || c.leavesBallotsOut(p) || len(c.scoresThatDiffer(p)) > 0),
 		s.votes != nil && *s.votes > c.held.Votes,
 		s.power.GreaterThan(c.held.Power) && c.totalDiffers(p):
 		return governance.UpstreamBasis
@@ -86,6 +86,12 @@ func (c *voteResult) votesDiffer() bool {
 // upstream has counted them at some times and not at others.
 func (c *voteResult) totalDiffers(p records.Proposal) bool {
 	return c.stated != nil && differ(p.Provider, c.stated.power, c.held.Power) && differ(p.Provider, c.stated.power, c.supporting)
+}
+
+// leavesBallotsOut reports whether ballots that support no choice are not in the total that upstream
+// states.
+func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
+	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
 // scoresThatDiffer returns the positions of the choices whose stated score is not the one that
