@@ -372,8 +372,11 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 func TestAnInvalidBallotHasNoChoices(t *testing.T) {
 	t.Parallel()
 	f := facts("text")
-	f.Ballots[1].Invalid = true
+	f.Ballots[1].Invalid, f.Votes.Basis = true, new(governance.UpstreamBasis)
 	d, _ := compose(t, f)
+	if share := d.Voters.Largest[0].SharePercent; share != nil {
+		t.Errorf("got a share of %s of a total that may leave it out", *share)
+	}
 	env.Want(t, "0xb []", fmt.Sprint(d.Voters.Largest[0].VoterIdentity, " ", d.Voters.Largest[0].ChoiceKeys), "the largest ballot")
 }
 
