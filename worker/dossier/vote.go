@@ -320,7 +320,7 @@ func (c *composer) meetQuorum(least, counted decimal.Decimal) {
 
 func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 	var share *governance.Decimal
-	mayBeLeftOut := b.Invalid && c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis
+	mayBeLeftOut := len(supported(b)) == 0 && c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis
 	if c.Votes.Totals != nil && !mayBeLeftOut {
 		share = percent(b.Power.Decimal(), powerOf(c.Votes.Totals.VotingPower))
 	}
