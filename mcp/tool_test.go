@@ -197,7 +197,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 	n := newNode(t)
 	for tool, want := range map[string]string{
 		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome startAt endAt"`,
-		"list_ballots":   `"voterIdentity voterName choice.label votingPower votedAt reason"`,
+		"list_ballots":   `"voterIdentity voterName choice.label invalid votingPower votedAt reason"`,
 		"list_voters":    `"rank voterIdentity voterName totalVotingPower voteCount proposalCount"`,
 		"list_delegates": `"rank voterIdentity voterName votingPower delegators shareOfSupply ballotsOfLast50.cast ballotsOfLast50.of lastVoteAt"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,

@@ -26,8 +26,12 @@ func readChoice(choice value, ballot *record.Ballot) {
 	case typeNumber, typeString:
 		if key, exists := choice.choiceNumber(); exists {
 			ballot.RawChoice, ballot.ChoiceKey, ballot.Choices = key, key, []string{key}
-		} else if IsEncrypted(choice.json) {
+		} else if bytes.HasPrefix(choice.json, []byte(`"0x`)) {
 			choice.reject("is encrypted; import again after it is revealed")
+		} else if IsEncrypted(choice.json) {
+			choice.rejectUnlike("a number, an array or an object")
+		} else {
+			ballot.RawChoice = choice.numberText()
 		}
 	case typeArray:
 		readChoices(choice, ballot)
@@ -52,14 +56,14 @@ func IsEncrypted(choice []byte) bool {
 	if typeOf(choice) != typeString || json.Unmarshal(choice, &text) != nil {
 		return false
 	}
-	_, _, err := governance.ParsePower(text)
+	_, err := governance.ParseNumber(text)
 	return err != nil
 }
 
 // choiceNumber returns the key of a choice, and whether there can be such a choice. Equal
 // choices have equal keys: 1.0 and "1" are 1.
 func (v value) choiceNumber() (key string, exists bool) {
-	n, err := governance.ParseWhole(v.required(typeNumber).numberText())
+	n, err := governance.ParseWhole(strings.Trim(string(v.json), `" `))
 	if err != nil || n < 1 || n > maxChoiceNumber {
 		return "", false
 	}
@@ -92,22 +96,19 @@ func isChoiceNumber(key string) bool {
 	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key
 }
 
-// readWeights sets a ballot's weights by choice. One with a weight below zero supports none, as
-// upstream counts it.
+// readWeights sets a ballot's weights by choice. One with a weight below zero, or one that is no
+// number, supports none, as upstream counts it.
 func readWeights(choice value, ballot *record.Ballot) {
 	weights := map[string]decimal.Decimal{}
 	for field := range choice.object().fields() {
 		if !isChoiceNumber(field.name) {
 			return
 		}
-		if strings.HasPrefix(field.required(typeNumber).numberText(), "-") {
+		weight, err := governance.ParseNumber(strings.Trim(string(field.json), `"`))
+		if err != nil || weight.IsNegative() {
 			return
 		}
-		weight, _ := field.power()
-		if weight == nil {
-			return
-		}
-		weights[field.name] = *weight
+		weights[field.name] = weight
 	}
 	keys := slices.SortedFunc(maps.Keys(weights), governance.CompareChoiceKeys)
 	ordered := make([]decimal.Decimal, len(keys))

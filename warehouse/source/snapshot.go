@@ -55,7 +55,9 @@ func readSnapshotProposal(in object) record.Record {
 		proposal.SetActions(pluginActions(plugins.json))
 	}
 	proposal.StartAt, proposal.StartDayOnly = timeOrDay(in.get("start"), in.get("start_day"))
-	proposal.EndAt, proposal.EndDayOnly = timeOrDay(in.get("end"), in.get("end_day"))
+	if end := in.get("end"); !end.isAfterLastYear() {
+		proposal.EndAt, proposal.EndDayOnly = timeOrDay(end, in.get("end_day"))
+	}
 	return proposal
 }
 

@@ -101,6 +101,10 @@ func TestNumbersAndTimesAreReadAsToolsWriteThem(t *testing.T) {
 		proposal.EndAt = moment(want)
 		tests = append(tests, recordTest{"end " + text, line(`"end":%s`, text), &proposal})
 	}
+	for _, text := range []string{`9999999999`, `20000000000.5`, `1e18446744073709551615`, `"2262-01-01T00:00:00Z"`} {
+		proposal := record.Proposal{ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}, SourceID: "harbor.eth"}
+		tests = append(tests, recordTest{"no end before " + text, line(`"end":%s`, text), &proposal})
+	}
 	five := uint64(5)
 	for _, text := range []string{`5`, `5.0`, `"5"`, `"5.00"`, `5e0`, `0.5e1`, `500E-2`} {
 		proposal := record.Proposal{ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}, SourceID: "harbor.eth"}
@@ -127,7 +131,7 @@ func TestInvalidSnapshotProposalIsRejectedWithItsField(t *testing.T) {
 		{"score below zero", line(`"scores":[1,-2]`), `scores[1] is refused: negative: "-2"; want a number from 0`},
 		{"quorum too large", line(`"quorum":1e90`), `quorum is refused: ` + governance.ErrTooLarge.Error() + `: "1e90"; want a number from 0`},
 		{"flagged as a number", line(`"flagged":1`), `flagged is a number; want a boolean`},
-		{"end after the last year", line(`"end":9999999999`), `end is 9999999999; want seconds or milliseconds since 1970, or an RFC 3339 time, up to the year 2261`},
+		{"start after the last year", line(`"start":9999999999`), `start is 9999999999; want seconds or milliseconds since 1970, or an RFC 3339 time, up to the year 2261`},
 		{"end before 1970", line(`"end":-0.5`), `end is -0.5; want seconds or milliseconds since 1970, or an RFC 3339 time, up to the year 2261`},
 		{"day with a time", line(`"end_day":"2023-11-15T00:00:00Z"`), `end_day is "2023-11-15T00:00:00Z"; want a day between 1970 and 2261 as YYYY-MM-DD`},
 		{"no such day", line(`"end_day":"2023-11-31"`), `end_day is "2023-11-31"; want a day between 1970 and 2261 as YYYY-MM-DD`},
@@ -177,6 +181,10 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 		{"a weight for the choice 0", vote(`{"0":1,"1":1}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"0":1,"1":1}` })},
 		{"a weight below 0", vote(`{"1":1,"2":-3}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"1":1,"2":-3}` })},
 		{"an empty list", vote("[ ]", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "[]" })},
+		{"a weight that is null", vote(`{"1":null,"2":1}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"1":null,"2":1}` })},
+		{"a list in a list", vote(`[[1],2]`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `[[1],2]` })},
+		{"a null in a list", vote(`[1,null]`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `[1,null]` })},
+		{"a text that is no choice", vote(`"-1.5"`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `-1.5` })},
 		{"no weights", vote("{}", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "{}" })},
 		{"only zero weights", vote(`{"1":0}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"1":0}` })},
 		{"weights in order of position", vote(`{"10": 1, "2": 3.0, "1": 0}`, "10"), ballot(func(b *record.Ballot) {
@@ -247,8 +255,8 @@ func TestInvalidSnapshotVoteIsRejectedWithItsField(t *testing.T) {
 		{"no choice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","vp":1}`, `choice is missing; want a number, an array or an object`},
 		{"choice a boolean", vote("true", "1"), `choice is a boolean; want a number, an array or an object`},
 		{"choice encrypted", vote(`"0x04ab"`, "1"), `choice is encrypted; import again after it is revealed`},
+		{"choice as a label", vote(`"For"`, "1"), `choice is "For"; want a number, an array or an object`},
 		{"choice encrypted for good", vote(`{"v":1,"ciphertexts":[{"c1":"0x1","c2":"0x2"}]}`, "1"), `choice is encrypted for good; only the totals of the vote become known`},
-		{"weight null", vote(`{"1":null}`, "1"), `choice.1 is null; want a number`},
 		{"weight stated twice", vote(`{"1":5,"1":2}`, "1"), `choice has field "1" twice`},
 		{"voter stated twice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","voter":"0x2","created":1,"choice":1,"vp":1}`, `has field "voter" twice`},
 		{"proposal stated twice", `{"id":"v","proposal":{"id":"p","id":"q"},"voter":"0x1","created":1,"choice":1,"vp":1}`, `proposal has field "id" twice`},

@@ -33,12 +33,23 @@ func (v value) time() *governance.Timestamp {
 // endTime is time for the end of a vote. One after the last year is no end: contracts state it as the
 // greatest number that they have.
 func (v value) endTime() *governance.Timestamp {
-	if typeOf(v.json) == typeString {
-		if at, err := time.Parse(time.RFC3339, v.text()); err == nil && at.Year() > governance.MaxYear {
-			return nil
-		}
+	if v.isAfterLastYear() {
+		return nil
 	}
 	return v.time()
+}
+
+func (v value) isAfterLastYear() bool {
+	text := strings.Trim(string(v.json), `"`)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.Year() > governance.MaxYear
+	}
+	number, err := governance.ParseNumber(text)
+	if err != nil || !number.IsPositive() {
+		return false
+	}
+	_, err = governance.ParseUnix(text)
+	return err != nil
 }
 
 // requiredTime is time for one that has to be stated.

@@ -49,7 +49,7 @@ SELECT
                 [ballot.raw_choice]
             ) AS named
         )
-        OR startsWith(ballot.raw_choice, '{') AND empty(named)
+        OR startsWith(ballot.raw_choice, '{') AND empty(ballot.choices)
         OR length(arrayDistinct(named)) != length(named)
         OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
         OR state.divides_power AND startsWith(ballot.raw_choice, '[') AND length(named) > 1

@@ -387,6 +387,21 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	}
 }
 
+func TestAnInvalidBallotHasNoChoices(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	f.Ballots[1].Invalid, f.Votes.Basis = true, new(governance.UpstreamBasis)
+	d, _ := compose(t, f)
+	if share := d.Voters.Largest[0].SharePercent; share != nil {
+		t.Errorf("got a share of %s of a total that may leave it out", *share)
+	}
+	f.Ballots[1].Invalid, f.Ballots[1].Choices = false, nil
+	if d, _ := compose(t, f); d.Voters.Largest[0].SharePercent != nil {
+		t.Error("got a share of a ballot that names what is no choice")
+	}
+	env.Want(t, "0xb []", fmt.Sprint(d.Voters.Largest[0].VoterIdentity, " ", d.Voters.Largest[0].ChoiceKeys), "the largest ballot")
+}
+
 // Some of the ballots of a ranked vote have no leader.
 func TestOnlySumsHaveACourse(t *testing.T) {
 	t.Parallel()

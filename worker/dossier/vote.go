@@ -320,11 +320,12 @@ func (c *composer) meetQuorum(least, counted decimal.Decimal) {
 
 func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 	var share *governance.Decimal
-	if c.Votes.Totals != nil {
+	mayBeLeftOut := len(supported(b)) == 0 && c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis
+	if c.Votes.Totals != nil && !mayBeLeftOut {
 		share = percent(b.Power.Decimal(), powerOf(c.Votes.Totals.VotingPower))
 	}
 	return &governance.DossierBallot{
-		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, b.Choices...), VotingPower: governance.DecimalOf(b.Power.Decimal()), SharePercent: share,
+		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, supported(b)...), VotingPower: governance.DecimalOf(b.Power.Decimal()), SharePercent: share,
 		VotedAt: b.VotedAt,
 	}
 }

@@ -22,7 +22,7 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 	labels := choices.labels
 	var keys []string
 	var number json.Number
-	var list []json.Number
+	var list []json.RawMessage
 	var weights map[string]json.RawMessage
 	switch {
 	case len(labels) == 0 || strings.HasPrefix(raw, `"`):
@@ -30,13 +30,13 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		keys = []string{number.String()}
 	case json.Unmarshal([]byte(raw), &list) == nil:
 		for _, key := range list {
-			keys = append(keys, key.String())
+			keys = append(keys, string(key))
 		}
 		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
 	case json.Unmarshal([]byte(raw), &weights) == nil:
 		for key, weight := range weights { // a weight of zero names nothing
 			share, err := governance.ParseNumber(strings.Trim(string(weight), `"`))
-			if invalid = invalid || share.IsNegative(); err != nil || !share.IsZero() {
+			if invalid = invalid || err != nil || share.IsNegative(); !share.IsZero() {
 				keys = append(keys, key)
 			}
 		}

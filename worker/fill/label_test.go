@@ -16,7 +16,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	for raw, want := range map[string]string{
 		"4": "4 invalid", "1": "A", "[1,4]": "[1,4] invalid", "[1,1]": "[1,1] invalid", "[]": "None", "[3,1]": "C, A",
 		`{"1":1,"5":2}`: `{"1":1,"5":2} invalid`, `{"1":1,"2":-1}`: `{"1":1,"2":-1} invalid`, `{"1":1,"2":1}`: "50% for A, 50% for B", `"for"`: "Choice for",
-		`{"1":` + strings.Repeat("9", 1<<19) + `,"2":1}`: "100% for B",
+		`{"1":1,"2":null}`: `{"1":1,"2":null} invalid`, `{"1":1e-20,"2":3e-20}`: "25% for A, 75% for B", "[[1],2]": "[[1],2] invalid", "[1,null]": "[1,null] invalid",
 	} {
 		label, invalid := describeBallot(raw, voteChoices{labels: labels})
 		if invalid {

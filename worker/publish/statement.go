@@ -42,6 +42,13 @@ func statementOf(p records.Proposal, choices int) *statement {
 	return s
 }
 
+// isUncounted reports whether upstream has ballots that it gives no power: they are encrypted, or
+// their power is not known yet.
+func (s *statement) isUncounted(p records.Proposal) bool {
+	final := p.ScoresState != "" && p.HasFinalScores()
+	return !p.Provider.IsOnchain() && !final && s.votes != nil && *s.votes > 0 && decimal.Sum(decimal.Zero, s.scores...).IsZero()
+}
+
 func givesPowerOnce(v governance.VoteType) bool {
 	return slices.Contains([]governance.VoteType{
 		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
@@ -57,10 +64,10 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	s := c.stated
 	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
 	switch {
-	case s == nil || over && !p.HasFinalScores():
+	case s == nil || over && !p.HasFinalScores() || s.power.IsZero() && s.isUncounted(p):
 	case c.held.Votes == 0 && !noneCast,
 		c.counted == nil && s.scores != nil,
-		over && (c.votesDiffer() || c.totalDiffers(p) || len(c.scoresThatDiffer(p)) > 0),
+		over && (c.votesDiffer() || c.totalDiffers(p) || c.leavesBallotsOut(p) || len(c.scoresThatDiffer(p)) > 0),
 		s.votes != nil && *s.votes > c.held.Votes,
 		s.power.GreaterThan(c.held.Power) && c.totalDiffers(p):
 		return governance.UpstreamBasis
@@ -79,6 +86,12 @@ func (c *voteResult) votesDiffer() bool {
 // upstream has counted them at some times and not at others.
 func (c *voteResult) totalDiffers(p records.Proposal) bool {
 	return c.stated != nil && differ(p.Provider, c.stated.power, c.held.Power) && differ(p.Provider, c.stated.power, c.supporting)
+}
+
+// leavesBallotsOut reports whether ballots that support no choice are not in the total that upstream
+// states.
+func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
+	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
 // scoresThatDiffer returns the positions of the choices whose stated score is not the one that

@@ -114,6 +114,10 @@ func TestTotalsAreThoseOfOneBasis(t *testing.T) {
 			stating("final", "3", "80.001", "60 20 0"), stray,
 			"ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%",
 		},
+		"a stray ballot that upstream leaves out of the total": {
+			stating("final", "3", "80", "60 20 0", func(p *record.Proposal) { p.Quorum = power("80.001") }), stray,
+			"upstream 3 80 (60 20 0), held 3 80.001, complete, quorum 0.999987 false, failed, won by 1 40 50%",
+		},
 		"a stray ballot without a statement": {stating("", "", "", ""), stray, "ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%"},
 		"a quorum of zero is none": {
 			stating("final", "3", "15", "10 3 2", func(p *record.Proposal) { p.QuorumRaw, p.Quorum = "0", power("0") }), three,
@@ -244,6 +248,7 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 		"weights, one choice does not exist":   {voting(governance.Weighted, "30", "5 5 0"), "10 1=,2=;20 1=,7=", "", true},
 		"quadratic, one choice does not exist": {unstated(governance.Quadratic), "10 1=,2=;20 1=,7=", "ballots 2 30 (5 5 0)", true},
 		"a list where one choice is wanted":    {voting(governance.Basic, "120", "60 20 0"), "60 1;20 2;30 1,2;10 4", "ballots 4 120 (60 20 0)", true},
+		"stray ballots left out of the total":  {voting(governance.Basic, "80", "60 20 0"), "60 1;20 2;0.001 4;0.001 7", "upstream 4 80 (60 20 0)", true},
 		"one stray ballot":                     {voting(governance.Basic, "", "60 20 0"), "60 1;20 2;0.001 4;0.001 7", "ballots 4 80.002 (60 20 0)", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 	final := p.HasFinalScores() || c.stated == nil && p.ScoresState == ""
 	switch c.from {
 	case governance.UpstreamBasis:
-		c.takeStatement()
+		c.takeStatement(p)
 		c.settled = final
 	case governance.BallotsBasis:
 		c.votes, c.power, c.scores, c.hasChoiceVotes = &c.held.Votes, c.held.Power, c.counted, true
@@ -124,10 +124,10 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 }
 
 // takeStatement takes the totals that upstream states.
-func (c *voteResult) takeStatement() {
+func (c *voteResult) takeStatement(p records.Proposal) {
 	s := c.stated
 	c.votes, c.power, c.hasChoiceVotes = s.votes, s.power, s.choiceVotes != nil
-	if s.scores == nil {
+	if s.scores == nil || s.isUncounted(p) {
 		return
 	}
 	c.scores = make([]governance.Score, len(c.choices))
