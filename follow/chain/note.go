@@ -191,7 +191,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 		n.Withdrawn, before[i] = p.withdrawn, n.Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})
-		if moves[i] = logged || n.End.Value == "" || n.State == "" || governance.IsOpenState(n.State); moves[i] {
+		if moves[i] = logged || n.End.Value == "" || !governance.IsVoteOver(n.State, ""); moves[i] {
 			methods = append(methods, method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
 		}
 		if moves[i] && !n.Deadline {
@@ -254,7 +254,7 @@ func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 
 // began reports whether the contract states that voting has begun.
 func (n *note) began() bool {
-	return n.State != "" && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
+	return n.State != "" && governance.IsKnownState(n.State) && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
 }
 
 // statedEnd returns the end that a contract states, which it may move without an event: as the
@@ -339,10 +339,16 @@ func (c consultant) endOf(ctx context.Context, e *endpoint, g *governor, p propo
 	return counter(c).blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
 }
 
+// setState takes what state(id) returns. A number that is not known is a word that is not known.
 func (n *note) setState(said any) {
 	n.State = ""
-	if number, ok := said.(*big.Int); ok && number.IsUint64() && number.Uint64() < uint64(len(states())) {
-		n.State = states()[number.Uint64()]
+	number, ok := said.(*big.Int)
+	switch known := states(); {
+	case !ok || number.BitLen() > 8:
+	case number.Uint64() < uint64(len(known)):
+		n.State = known[number.Uint64()]
+	default:
+		n.State = "state " + number.String()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/warehouse/records"
 )
 
@@ -53,7 +54,7 @@ func (n *note) isDue(now time.Time) bool {
 		return passed(n.Start)
 	case n.State == "active":
 		return !abandoned(n.Start, now) || now.Minute() == 0 || passed(n.End)
-	case n.State == "queued", n.State == "succeeded":
+	case n.State == "queued", n.State == "succeeded", !governance.IsKnownState(n.State):
 		return !abandoned(n.End, now) || now.Minute() == 0
 	default:
 		return false
