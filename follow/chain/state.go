@@ -36,7 +36,7 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	return false, errors.Join(c.noteLacking(ctx), counter{c}.countEnded(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
+	return false, errors.Join(c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
 }
 
 // abandoned reports whether a moment is so long ago that a change is unlikely.
