@@ -100,7 +100,8 @@ func (u *upstreams) addChains(file sources.File, add addUpstream) {
 		}{settings, file.Chains[settings.ClockChain], governors, file.Tokens(id), file.Spaces()}
 		add(string(id), all, func() follow.Upstream {
 			o := chain.Options{
-				ChainID: id.Number(), Endpoints: u.endpoints(all.chain), ClockEndpoints: u.endpoints(all.clock),
+				ChainID: id.Number(), Endpoints: u.endpoints(all.chain),
+				ClockChainID: settings.ClockChain.Number(), ClockEndpoints: u.endpoints(all.clock),
 				Finality: uint64(settings.Finality), Interval: time.Duration(settings.PollInterval),
 				Logger: u.logger, Metrics: u.metrics, Delegations: true, Tokens: all.tokens,
 			}

@@ -190,3 +190,22 @@ func TestAttackATextWithoutBoundIsLeftOutAndTheVoteCounts(t *testing.T) {
 		t.Error("nothing says that texts were left out")
 	}
 }
+
+func TestAttackLogsThatShareAPlaceAreNotDroppedInSilence(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.chain.Mine(voted(ada, 1, 5e17), voted(bob, 0, 3))
+	changed(f, "eth_getLogs", func(result any) any {
+		logs, _ := result.([]any)
+		for _, l := range logs {
+			with("logIndex", "0x0")(l) // as counted within a transaction
+		}
+		return append(logs, logs...) // twice, which is no more than once
+	})
+	f.start()
+	f.Poll("backfill", "tip")
+	f.wantPower([3]int64{5e17, 0, 0}, 1)
+	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
+		t.Error("nothing says that a vote was refused")
+	}
+}

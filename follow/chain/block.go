@@ -126,6 +126,11 @@ func (l *chainLog) index() uint64 {
 	return uint64(*l.LogIndex)
 }
 
+// says reports whether a log states what another does: one place has one log.
+func (l *chainLog) says(other chainLog) bool {
+	return strings.EqualFold(l.Address, other.Address) && l.Data == other.Data && slices.Equal(l.Topics, other.Topics)
+}
+
 type blocks struct {
 	first, last uint64
 	end         header
@@ -165,7 +170,7 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
 		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()),
-			fmt.Errorf("%w: a log of %q was not asked for", follow.ErrForeign, fetch.Clip(l.Address)))
+			fmt.Errorf("%w: a log of %q was not asked for, or has the place of another", follow.ErrForeign, fetch.Clip(l.Address)))
 	}
 }
 
@@ -279,15 +284,15 @@ func (f filter) isAsked(l chainLog, got *blocks) bool {
 
 // complete drops what was not asked for, gives each log the time of its block, and compares hashes.
 func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
-	seen := map[place]bool{}
+	seen := map[place]chainLog{}
 	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {
 		at := place{l.BlockHash, l.index()}
-		again := seen[at]
-		seen[at] = true
+		first, again := seen[at]
 		switch {
-		case l.Removed || again:
+		case l.Removed || again && l.says(first):
 			return true
-		case f.isAsked(l, got):
+		case !again && f.isAsked(l, got):
+			seen[at] = l
 			return false
 		}
 		got.foreign = append(got.foreign, l)

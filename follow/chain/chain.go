@@ -60,8 +60,9 @@ type Options struct {
 	// Endpoints are the JSON-RPC endpoints of the chain, the preferred one first. There is at
 	// least one. With several, a block is read the second time from another one.
 	Endpoints []*fetch.Host
-	// ClockEndpoints are endpoints of the chain whose blocks the Governors' clocks count; empty
+	// ClockChainID and ClockEndpoints are of the chain whose blocks the Governors' clocks count; empty
 	// for this chain. Contracts on Arbitrum see the blocks of Ethereum.
+	ClockChainID   uint64
 	ClockEndpoints []*fetch.Host
 	Governors      []Governor
 	// Delegations has the tokens of the Governors followed too: who delegates to whom, the power of
@@ -132,10 +133,10 @@ type Chain struct {
 // New returns a chain to follow.
 func New(o Options) *Chain {
 	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}}
-	c.client = newClient(o.Endpoints, o.Clock, c.metrics.requests)
+	c.client = newClient(o.ChainID, o.Endpoints, o.Clock, c.metrics.requests)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {
-		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.requests)
+		c.clockClient = newClient(o.ClockChainID, o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
 	for _, g := range o.Governors {
 		c.governors = append(c.governors, newGovernor(o.ChainID, g, nil))

@@ -3,6 +3,7 @@ package chain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,8 +37,10 @@ func (c *Chain) Check(ctx context.Context) []follow.Check {
 
 // describe returns what a Governor is, and what stands in the way of following it.
 func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, err error) {
-	if err := c.identify(ctx); err != nil {
-		return "", "", err
+	for _, e := range c.client.endpoints { // those of another chain would never be asked
+		if err := c.client.identify(ctx, e); errors.Is(err, follow.ErrStopped) {
+			return "", "", err
+		}
 	}
 	if err := c.probe(ctx, g); err != nil {
 		return "", "", err

@@ -23,7 +23,7 @@ const (
 	countDelay = 10 * time.Minute
 )
 
-// ended is a proposal whose votes are final, with the governor that states it.
+// ended is a proposal whose votes are counted, with the governor that states it.
 type ended struct {
 	*governor
 
@@ -44,26 +44,14 @@ func (c counter) countEnded(ctx context.Context) error {
 	if len(due) == 0 {
 		return nil
 	}
-	var methods []method
-	refs := make([]record.RefHash, len(due))
-	for i, p := range due {
-		id, _ := new(big.Int).SetString(p.id, 10)
-		methods = append(methods, method{p.address, "proposalVotes(uint256)", []*big.Int{id}, "words"},
-			method{p.address, "proposals(uint256)", []*big.Int{id}, "words"})
-		refs[i] = p.ref(p.id).Hash()
-	}
-	said, err := c.client.ask(ctx, methods...)
-	if err != nil {
-		return err
-	}
-	held, err := counts.VoteTotalsOf(ctx, c.journal.Warehouse, refs)
+	stated, held, err := c.ask(ctx, due, latest)
 	if err != nil {
 		return err
 	}
 	var failed error
 	for i, p := range due {
-		stated := p.counted(said[2*i], said[2*i+1])
-		agrees := stated == nil || p.agrees(*stated, held[refs[i]])
+		stated := stated[i]
+		agrees := stated == nil || p.agrees(*stated, held[p.ref(p.id).Hash()])
 		if !agrees {
 			c.Logger.LogAttrs(ctx, slog.LevelWarn, "on-chain tally differs from stored ballots, reading its blocks again",
 				slog.String("governor", p.source.ID), slog.String("proposal", p.id), slog.Int("time", p.Recounts+1))
@@ -77,37 +65,105 @@ func (c counter) countEnded(ctx context.Context) error {
 	return failed
 }
 
+// ask returns what contracts count of proposals as of a block, nil where they do not say or the block
+// is not there, and the ballots that are held.
+func (c counter) ask(ctx context.Context, of []ended, block string) (stated []*[3]*big.Int, held map[record.RefHash]counts.VoteTotals, err error) {
+	var methods []method
+	refs := make([]record.RefHash, len(of))
+	for i, p := range of {
+		id, _ := new(big.Int).SetString(p.id, 10)
+		methods = append(methods, method{p.address, "proposalVotes(uint256)", []*big.Int{id}, "words"},
+			method{p.address, "proposals(uint256)", []*big.Int{id}, "words"})
+		refs[i] = p.ref(p.id).Hash()
+	}
+	said, there, err := c.client.askAt(ctx, block, methods...)
+	stated = make([]*[3]*big.Int, len(of))
+	if err != nil || !there {
+		return stated, nil, err
+	}
+	for i, p := range of {
+		stated[i] = p.counted(said[2*i], said[2*i+1])
+	}
+	held, err = counts.VoteTotalsOf(ctx, c.journal.Warehouse, refs)
+	return stated, held, err
+}
+
+// countOpen compares the contracts' counts of open votes, as of the block up to which ballots are held,
+// with these: a contract that counts more counts votes that no known event states.
+func (c counter) countOpen(ctx context.Context) error {
+	now := c.Clock.Now()
+	due := c.due(func(n *note) bool {
+		recent := n.End.At != nil && now.Sub(n.End.At.Time()) < time.Hour // then they are counted when final
+		return (recent || governance.IsOpenState(n.State)) && n.began() && !n.Counted && n.Recounts == 0 && n.Rules != nil && !n.Rules.UnknownSides
+	})
+	for some := range slices.Chunk(due, maxBatch/2) {
+		stated, held, err := c.ask(ctx, some, hexOf(c.at().tip.Number))
+		if err != nil || held == nil {
+			return err
+		}
+		for i, p := range some {
+			if stated[i] != nil && !p.exceeds(*stated[i], held[p.ref(p.id).Hash()]) {
+				stated[i] = nil
+			}
+			if err := c.state(ctx, p, stated[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // noteCount writes that a proposal was compared with the contract's count. One that differs is
 // what upstream states of the proposal, until the votes held agree.
 func (c counter) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agrees bool) error {
-	before := p.Stated
 	c.writing.Lock()
-	p.Counted, p.Stated = agrees, nil
-	if !agrees {
+	if p.Counted = agrees; agrees {
+		stated = nil
+	} else {
 		p.Recounts++
-		for _, units := range stated {
-			p.Stated = append(p.Stated, units.String())
-		}
 	}
 	c.writing.Unlock()
-	if !slices.Equal(before, p.Stated) {
-		about := records.ChainLogKey{Governor: p.address, ProposalID: p.id}
-		if err := c.write(ctx, change{also: []records.ChainLogKey{about}, final: c.at().final.Number}); err != nil {
-			return err
-		}
+	if err := c.state(ctx, p, stated); err != nil {
+		return err
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return consultant(c).saveNotes(ctx, p.governor, []proposal{{id: p.id}})
 }
 
+// state writes the contract's count to a proposal, nil for none, unless it is there.
+func (c counter) state(ctx context.Context, p ended, stated *[3]*big.Int) error {
+	var texts []string
+	for i := 0; stated != nil && i < len(stated); i++ {
+		texts = append(texts, stated[i].String())
+	}
+	c.writing.Lock()
+	changes := !slices.Equal(p.Stated, texts)
+	p.Stated = texts
+	c.writing.Unlock()
+	if !changes {
+		return nil
+	}
+	about := records.ChainLogKey{Governor: p.address, ProposalID: p.id}
+	return c.write(ctx, change{also: []records.ChainLogKey{about}, final: c.at().final.Number})
+}
+
 // uncounted returns some proposals whose last blocks are final and whose votes were not
-// compared with the contract's count. Those of a Governor whose past is not read wait.
-func (c counter) uncounted() (due []ended) {
+// compared with the contract's count.
+func (c counter) uncounted() []ended {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
 	}
+	due := c.due(func(n *note) bool {
+		end := n.knownEnd()
+		return end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts
+	})
+	return due[:min(len(due), maxBatch/2)]
+}
+
+// due returns the proposals whose notes a rule chooses. Those of a Governor whose past is not read wait.
+func (c counter) due(is func(*note) bool) (due []ended) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
@@ -115,9 +171,12 @@ func (c counter) uncounted() (due []ended) {
 			continue
 		}
 		for id, n := range g.notes {
-			end := n.knownEnd()
-			if end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
-				due = append(due, ended{g, id, end.Time(), n})
+			if !n.Withdrawn && is(n) {
+				p := ended{governor: g, id: id, note: n}
+				if n.End.At != nil {
+					p.endAt = n.End.At.Time()
+				}
+				due = append(due, p)
 			}
 		}
 	}
@@ -159,6 +218,16 @@ func (p ended) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
 		}
 	}
 	return true
+}
+
+// exceeds reports whether a contract counts more power than the held votes have.
+func (p ended) exceeds(stated [3]*big.Int, held counts.VoteTotals) bool {
+	counts, sum := p.rulesOf(p.id), new(big.Int)
+	for _, units := range stated {
+		sum.Add(sum, units)
+	}
+	power, _, err := counts.amount(sum)
+	return err == nil && held.Rounded == 0 && power.GreaterThan(held.Power)
 }
 
 // readVotesAgain reads the blocks from a proposal's creation to its end and mends what is

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
 
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
@@ -195,4 +198,21 @@ func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 			env.Want(t, "3", totals[f.ref("1")].Power.String(), "power")
 		})
 	}
+}
+
+func TestAnOpenVoteOfWhichTheContractCountsMoreIsStated(t *testing.T) {
+	t.Parallel()
+	f := openPoll(t, "support=bravo&quorum=for", created(1, 22, 1_000), voted(ada, 1, 20))
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
+	f.Poll("backfill")
+	for _, step := range []struct{ counted, want uint64 }{{20, 0}, {90, 90}, {15, 0}} { // less is another rule, or lag
+		f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), step.counted, uint64(0))
+		f.clock.Step(time.Minute)
+		f.Poll("state")
+		got, _ := f.proposal("1")
+		if stated := got.StatedScoresTotal; (stated == nil) != (step.want == 0) || stated != nil && !stated.Equal(decimal.New(int64(step.want), -18)) {
+			t.Errorf("counted %d: got %v stated, want %d", step.counted, stated, step.want)
+		}
+	}
+	f.wantPower([3]int64{20, 0, 0}, 1)
 }

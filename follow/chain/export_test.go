@@ -78,6 +78,7 @@ func Answered(ctx context.Context, host *fetch.Host, address string) []record.Re
 	c := New(Options{ChainID: 1, Endpoints: []*fetch.Host{host}, Governors: []Governor{{Address: address}}, Logger: slog.New(slog.DiscardHandler)})
 	c.journal = &follow.Journal{}
 	c.client.endpoints[0].single.Store(true)
+	c.client.endpoints[0].identified.Store(true)
 	g := c.governors[0]
 	_ = c.probe(ctx, g)
 	_, _ = consultant{c}.clockNow(ctx)

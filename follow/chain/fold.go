@@ -20,8 +20,9 @@ type proposal struct {
 	created  records.ChainLog
 	proposer string
 	body     string
-	// start and end are values of the Governor's clock.
+	// start and end are values of the Governor's clock. moved is true if a log moved the end.
 	start, end *big.Int
+	moved      bool
 	// milestones are the lifecycle events, each type and transaction once.
 	milestones []record.Milestone
 	// reached is the state that the milestones imply; empty for none.
@@ -106,9 +107,9 @@ func (p *proposal) apply(l records.ChainLog, e event) {
 			p.execute(l, e.actions)
 		}
 	case eventEnd:
-		p.end = e.end
+		p.end, p.moved = e.end, true
 	case eventExtended:
-		p.end = e.end
+		p.end, p.moved = e.end, true
 		p.pass("extended", l)
 	case eventQueued:
 		p.queued, p.reached = &l, "queued"

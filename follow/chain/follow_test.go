@@ -99,7 +99,7 @@ func (f *follower) start() {
 		}
 		return hosts
 	}
-	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints, f.urls...), hosts(f.clockEndpoints)
+	options.Endpoints, options.ClockEndpoints, options.ClockChainID = hosts(f.endpoints, f.urls...), hosts(f.clockEndpoints), 1
 	f.upstream = chain.New(options)
 	f.Polled = polled.Follow(f.t, f.warehouse, f.upstream, nil)
 }
@@ -509,6 +509,26 @@ func TestAnEndpointOfAnotherChainStopsThePollers(t *testing.T) {
 	f.endpoints = []http.Handler{fake.New(fakeChain+1, startOfFake(), fakeFinality)}
 	f.start()
 	env.WantError(t, follow.ErrStopped, f.TryPoll(f.t.Context(), "tip"), "the poller to stop")
+}
+
+func TestASecondEndpointOfAnotherChainTakesNothingBack(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	other := fake.New(fakeChain+1, startOfFake(), fakeFinality)
+	other.MineEmpty(60)
+	f.endpoints = append(f.endpoints, other)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.Poll("tip", "backfill")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 500))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.Poll("tip", "final", "state")
+	f.wantPower([3]int64{500, 0, 0}, 1)
+	env.Want(t, 0, f.count(func(c records.FollowCursor) uint64 { return c.Gaps + c.Withdrawn }), "gaps and withdrawals")
+	if got := f.upstream.Check(t.Context()); len(got) != 1 || !strings.Contains(got[0].Problem, "is of chain 8") {
+		t.Errorf("got %+v, want the other chain named", got)
+	}
 }
 
 func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {

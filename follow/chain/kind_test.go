@@ -65,6 +65,10 @@ func TestAMovedEndIsTheEnd(t *testing.T) {
 		"without an event": func(f *follower) {
 			f.chain.Answer(governorAddress, "proposalDeadline(uint256)", []any{uint64(1)}, uint64(90))
 		},
+		"by an event, and not in the struct": func(f *follower) {
+			f.chain.Answer(governorAddress, "proposals(uint256)", []any{uint64(1)}, uint64(1), ada, uint64(0), uint64(22), uint64(60), uint64(0), uint64(0), uint64(0))
+			f.chain.Mine(fake.Emit(governorAddress, "ProposalObjectionPeriodSet(uint256,uint256)", 1, uint64(1), uint64(90)))
+		},
 		"in the proposal's struct": func(f *follower) {
 			f.chain.Answer(governorAddress, "proposals(uint256)", []any{uint64(1)}, uint64(1), ada, uint64(0), uint64(22), uint64(90), uint64(0), uint64(0), uint64(0), uint64(0), uint64(0))
 		},
@@ -143,6 +147,10 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{hashed()}, uint64(50))
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(3))
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // the quorum of block 1
+	f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(2), ada, nil, nil, nil, nil, uint64(23), uint64(1_000), "Two"))
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(2)}, uint64(1))
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(2)}, uint64(5))
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(23)}, uint64(0)) // no proposal has this id
 	f.chain.MineEmpty(30)
 	f.Poll("tip", "state")
 	proposals := env.Must(records.AllProposals(t.Context(), f.warehouse))(t)
@@ -151,19 +159,34 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 	for _, p := range held {
 		got[p.Title] = fmt.Sprint(p.Quorum)
 	}
-	if got["One"] != "0.00000000000000005" || got["Dredge the channel"] != "0.000000000000000003" {
-		t.Errorf("got quorums %v, want 50 of the proposal, and 3 of the start of the other", got)
+	if got["One"] != "0.00000000000000005" || got["Dredge the channel"] != "0.000000000000000003" || got["Two"] != "0.000000000000000005" {
+		t.Errorf("got quorums %v, want 50 and 5 of the proposals, and 3 of the start of the other", got)
+	}
+}
+
+func TestAContractWithQuorumVotesCountsThoseInFavourAlone(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string][]string{
+		"": {governance.GovernorFor}, "support=bravo&quorum=for,abstain": {governance.GovernorFor, governance.GovernorAbstain},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			f := openPoll(t, mode, created(1, 22, 60))
+			f.chain.Answer(governorAddress, "quorumVotes(uint256)", []any{uint64(1)}, uint64(10))
+			f.Poll("state")
+			if got, _ := f.proposal("1"); got.QuorumRaw != "10" || !slices.Equal(got.QuorumChoices, want) {
+				t.Errorf("got quorum %q of %v, want 10 of %v", got.QuorumRaw, got.QuorumChoices, want)
+			}
+		})
 	}
 }
 
 func TestAVoteThatIsDecidedBeforeItsEndIsOver(t *testing.T) {
 	t.Parallel()
 	f := openPoll(t, "support=bravo&quorum=for", created(1, 22, 1_000))
-	for number, want := range []string{1: governance.UpstreamActive, 4: "succeeded"} {
-		if want == "" {
-			continue
-		}
-		f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(number))
+	for _, number := range []uint64{1, 11, 4} {
+		want := map[uint64]string{1: governance.UpstreamActive, 11: "state 11", 4: "succeeded"}[number] // a fork's own is not known
+		f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, number)
 		f.clock.Step(time.Minute)
 		f.Poll("state")
 		if got, _ := f.proposal("1"); got.State != want {

@@ -191,7 +191,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 		n.Withdrawn, before[i] = p.withdrawn, n.Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})
-		if moves[i] = logged || n.End.Value == "" || n.State == "" || governance.IsOpenState(n.State); moves[i] {
+		if moves[i] = logged || n.End.Value == "" || !governance.IsVoteOver(n.State, ""); moves[i] {
 			methods = append(methods, method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
 		}
 		if moves[i] && !n.Deadline {
@@ -248,20 +248,25 @@ func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 	if c.clockClient != c.client || seconds {
 		return false
 	}
-	began := n.State != "" && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
 	return p.start.Cmp(new(big.Int).SetUint64(p.created.BlockNumber)) < 0 ||
-		began && p.start.Cmp(new(big.Int).SetUint64(c.at().tip.Number+maxBelow)) > 0
+		n.began() && p.start.Cmp(new(big.Int).SetUint64(c.at().tip.Number+maxBelow)) > 0
+}
+
+// began reports whether the contract states that voting has begun.
+func (n *note) began() bool {
+	return n.State != "" && governance.IsKnownState(n.State) && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
 }
 
 // statedEnd returns the end that a contract states, which it may move without an event: as the
-// deadline, or in the struct of the proposal, where the end follows the start.
+// deadline, or in the struct of the proposal, where the end follows the start. Contracts that move
+// it with an event, as Nouns does, keep the first one in the struct.
 func (p proposal) statedEnd(deadline, parts any) *big.Int {
 	if end := endIn(deadline); end != nil {
 		return end
 	}
 	const first = 3 // before are id, proposer, and a number
 	words, _ := parts.([]*big.Int)
-	for i := first; i+1 < len(words); i++ {
+	for i := first; i+1 < len(words) && !p.moved; i++ {
 		if words[i].Cmp(p.start) == 0 && words[i+1].Cmp(p.start) > 0 {
 			return words[i+1]
 		}
@@ -334,10 +339,16 @@ func (c consultant) endOf(ctx context.Context, e *endpoint, g *governor, p propo
 	return counter(c).blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
 }
 
+// setState takes what state(id) returns. A number that is not known is a word that is not known.
 func (n *note) setState(said any) {
 	n.State = ""
-	if number, ok := said.(*big.Int); ok && number.IsUint64() && number.Uint64() < uint64(len(states())) {
-		n.State = states()[number.Uint64()]
+	number, ok := said.(*big.Int)
+	switch known := states(); {
+	case !ok || number.BitLen() > 8:
+	case number.Uint64() < uint64(len(known)):
+		n.State = known[number.Uint64()]
+	default:
+		n.State = "state " + number.String()
 	}
 }
 
@@ -363,16 +374,25 @@ func (n *note) asksQuorum(now time.Time) bool {
 	return !isFinal && (!n.QuorumKnown || n.State == "active" && !isOver)
 }
 
-// setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an
-// id counts only for one that cannot be a time.
+// setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an id
+// that can be a time counts only where voting has begun and it states none as of the start.
+// Contracts with quorumVotes are made after Compound's: those in favour count alone.
 func (n *note) setQuorum(said []any, id string, now time.Time) {
 	number, _ := new(big.Int).SetString(id, 10)
 	for i, value := range said {
 		quorum, ok := value.(*big.Int)
-		if isTime := number != nil && number.IsUint64(); ok && (i != 1 || !isTime) {
-			n.Quorum, n.QuorumKnown = quorum.String(), true
-			return
+		if isTime := number != nil && number.IsUint64(); ok && i == 1 && isTime {
+			ofStart, isStated := said[2].(*big.Int)
+			ok = n.began() && (!isStated || ofStart.Sign() == 0)
 		}
+		if !ok {
+			continue
+		}
+		n.Quorum, n.QuorumKnown = quorum.String(), true
+		if ofVotes := i == 0 || i == 3; ofVotes && n.Rules != nil && n.Rules.QuorumChoices == nil && n.Rules.UnknownMode == "" {
+			n.Rules.QuorumChoices = []string{governance.GovernorFor}
+		}
+		return
 	}
 	const behind = 5 * time.Minute // the clock of the chain may be behind ours
 	n.QuorumKnown = n.QuorumKnown || n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(behind).Before(now)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -63,9 +61,6 @@ func (c *Chain) begin(ctx context.Context) error {
 	if began {
 		return nil
 	}
-	if err := c.identify(ctx); err != nil {
-		return err
-	}
 	for _, g := range c.governors[:len(c.Governors)] {
 		if err := c.probe(ctx, g); err != nil {
 			return err
@@ -115,24 +110,6 @@ func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 		}
 	}
 	return nil
-}
-
-// identify refuses an endpoint of another chain.
-func (c *Chain) identify(ctx context.Context) error {
-	return c.client.each(ctx, 0, func(e *endpoint) error {
-		result, err := c.client.one(ctx, e, "eth_chainId")
-		if err != nil {
-			return err
-		}
-		var id quantity
-		if err := fetch.Decode(result, &id); err != nil {
-			return fmt.Errorf("read the chain id: %w", err)
-		}
-		if uint64(id) != c.ChainID {
-			return fmt.Errorf("the endpoint is of chain %d: %w; correct the endpoints of chain %d", id, follow.ErrStopped, c.ChainID)
-		}
-		return nil
-	})
 }
 
 // firstFinal returns the final block at which reading begins: the cursor's, or the

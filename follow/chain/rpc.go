@@ -17,6 +17,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/fetch"
+	"pnyx/follow"
 )
 
 const (
@@ -57,18 +58,21 @@ type endpoint struct {
 	addresses atomic.Int64
 	// single is true after the endpoint refused a batch.
 	single atomic.Bool
+	// identified is true once it was found to be of the client's chain.
+	identified atomic.Bool
 }
 
 // client asks the endpoints of one chain. Its methods may run concurrently.
 type client struct {
+	chainID   uint64
 	endpoints []*endpoint
 	clock     *clock.Clock
 	// sent counts calls by method.
 	sent *prometheus.CounterVec
 }
 
-func newClient(hosts []*fetch.Host, c *clock.Clock, sent *prometheus.CounterVec) *client {
-	all := &client{clock: c, sent: sent}
+func newClient(chainID uint64, hosts []*fetch.Host, c *clock.Clock, sent *prometheus.CounterVec) *client {
+	all := &client{chainID: chainID, clock: c, sent: sent}
 	for _, host := range hosts {
 		e := &endpoint{host: host}
 		e.span.Store(firstSpan)
@@ -84,13 +88,37 @@ func newClient(hosts []*fetch.Host, c *clock.Clock, sent *prometheus.CounterVec)
 func (c *client) each(ctx context.Context, first int, try func(*endpoint) error) error {
 	var failed error
 	for i := range c.endpoints {
-		err := try(c.endpoints[(first+i)%len(c.endpoints)])
+		e := c.endpoints[(first+i)%len(c.endpoints)]
+		err := c.identify(ctx, e)
+		if err == nil {
+			err = try(e)
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		failed = errors.Join(failed, err)
 	}
 	return failed
+}
+
+// identify refuses an endpoint of another chain: all that is held would be replaced there.
+func (c *client) identify(ctx context.Context, e *endpoint) error {
+	if e.identified.Load() {
+		return nil
+	}
+	result, err := c.one(ctx, e, "eth_chainId")
+	if err != nil {
+		return err
+	}
+	var id quantity
+	if err := fetch.Decode(result, &id); err != nil {
+		return fmt.Errorf("read the chain id: %w", err)
+	}
+	if uint64(id) != c.chainID {
+		return fmt.Errorf("the endpoint %s is of chain %d: %w; correct the endpoints of chain %d", e.host.Name(), id, follow.ErrStopped, c.chainID)
+	}
+	e.identified.Store(true)
+	return nil
 }
 
 // do makes calls in their order, as batches where the endpoint takes them. The error is that

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/warehouse/records"
 )
 
@@ -35,7 +36,7 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	return false, errors.Join(c.noteLacking(ctx), counter{c}.countEnded(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
+	return false, errors.Join(c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
 }
 
 // abandoned reports whether a moment is so long ago that a change is unlikely.
@@ -53,7 +54,7 @@ func (n *note) isDue(now time.Time) bool {
 		return passed(n.Start)
 	case n.State == "active":
 		return !abandoned(n.Start, now) || now.Minute() == 0 || passed(n.End)
-	case n.State == "queued", n.State == "succeeded":
+	case n.State == "queued", n.State == "succeeded", !governance.IsKnownState(n.State):
 		return !abandoned(n.End, now) || now.Minute() == 0
 	default:
 		return false
