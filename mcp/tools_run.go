@@ -377,9 +377,10 @@ func freshness(status []byte) string {
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as
-// reliable as the least reliable one. names are those of the answers.
+// reliable and complete as the least one. names are those of the answers.
 func combined(answers []api.Answer, names ...string) api.Meta {
 	meta, states := answers[0].Meta, governance.Readinesses()
+	coverages := []governance.VoteCoverage{"", governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable}
 	meta.Hint = missing(answers, names)
 	for _, answer := range answers[1:] {
 		if answer.Data == nil {
@@ -388,6 +389,9 @@ func combined(answers []api.Answer, names ...string) api.Meta {
 		meta.DataAsOf = min(meta.DataAsOf, answer.Meta.DataAsOf)
 		if status := answer.Meta.Readiness.Status; slices.Index(states, status) > slices.Index(states, meta.Readiness.Status) {
 			meta.Readiness.Status = status
+		}
+		if held := answer.Meta.VoteCoverageStatus; slices.Index(coverages, held) > slices.Index(coverages, meta.VoteCoverageStatus) {
+			meta.VoteCoverageStatus = held
 		}
 	}
 	return meta
