@@ -157,6 +157,8 @@ func New(o Options) *API {
 		ReadBufferSize:        maxHeaderBytes,
 		WriteBufferSize:       writeBufferBytes,
 		BodyLimit:             maxBodyBytes,
+		// Anybody can send X-Forwarded-Host, and caches keep answers whatever it says.
+		EnableTrustedProxyCheck: true,
 		// A form is a body as any other: no part of it becomes a file.
 		DisablePreParseMultipartForm: true,
 		ReadTimeout:                  readTimeout,

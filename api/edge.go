@@ -62,8 +62,9 @@ const edgeBodyTTL = time.Hour
 const (
 	// maxEdgeTimeout is more than any request takes.
 	maxEdgeTimeout = time.Hour
-	// maxClockDifference is how far the clock of an edge may be from the node's.
-	maxClockDifference = 24 * time.Hour
+	// maxClockDifference is how far the clock of an edge may be from the node's. Callers of a proxy that is
+	// no edge have its answers kept for as much longer.
+	maxClockDifference = 5 * time.Second
 )
 
 // rewriteEdgeRequest turns a request for permission into the request that it is about.

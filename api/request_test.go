@@ -441,3 +441,23 @@ func TestRequestsAtOnceDoNotMix(t *testing.T) {
 	}
 	asking.Wait()
 }
+
+// TestATimelineSpansAtMost240Months gives one bound: the other one is the first or last month with a value.
+func TestATimelineSpansAtMost240Months(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.write(1, cache.View{Readiness: governance.Ready}, map[cache.Key]any{
+		cache.TimelineKey("uniswap", governance.VotesCast): governance.Timeline{
+			DAOID: "uniswap", Buckets: []governance.TimelineBucket{{Month: "2026-01", Value: "1"}, {Month: "2026-02", Value: "2"}},
+		},
+	})
+	for parameters, want := range map[string]int{
+		"": 2, "&fromMonth=2006-03": 240, "&toMonth=2045-12": 240, "&fromMonth=2026-03": 0, "&toMonth=2025-12": 0, "&fromMonth=2006-02": -1, "&toMonth=2261-12": -1,
+	} {
+		got := n.get("/v2/daos/uniswap/timeline?metric=votes_cast" + parameters)
+		if months := strings.Count(got.body, `"month"`); want >= 0 && (got.status != http.StatusOK || months != want) ||
+			want < 0 && (got.status != http.StatusBadRequest || !strings.Contains(got.body, "at most 240 months")) {
+			t.Errorf("%s: got %d and %d months, want %d (-1: 400)", parameters, got.status, months, want)
+		}
+	}
+}

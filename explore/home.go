@@ -63,8 +63,8 @@ type openVote struct {
 	Leader, Share string
 	// Tied says that several choices lead.
 	Tied bool
-	// Empty says that there are no ballots yet.
-	Empty bool
+	// Empty says that there are no ballots yet, and Partial that some are missing: nobody knows who leads.
+	Empty, Partial bool
 	// Quorum says how much of the quorum is there; empty where there is none.
 	Quorum string
 }
@@ -179,10 +179,17 @@ func (h *home) loadOpen() error {
 
 // describe sets who leads, and how much of the quorum is there.
 func (v *openVote) describe(summary governance.VoteSummary) {
+	v.Partial = isPartial(summary)
 	if quorum := summary.Quorum; quorum != nil {
 		v.Quorum = percent(number(quorum.Progress), decimal.NewFromInt(1)) + " of quorum"
+		if quorum.Type == governance.QuorumOfRejection {
+			v.Quorum += " of rejection"
+		}
+		if v.Partial {
+			v.Quorum = "at least " + v.Quorum
+		}
 	}
-	if summary.Totals == nil {
+	if summary.Totals == nil || v.Partial {
 		return
 	}
 	total := number(summary.Totals.VotingPower)

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	ics "github.com/arran4/golang-ical"
 
 	"pnyx/access"
+	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
@@ -65,6 +68,45 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 	env.Want(t, http.StatusNotModified, n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")).Status, "again")
 	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound || got.Header.Get("Cache-Control") != "public, max-age=1, s-maxage=1" {
 		t.Errorf("of no DAO: got %d, %v, want 404 for as long as of a route", got.Status, got.Header)
+	}
+}
+
+func TestNobodyLeadsAVoteOfWhichBallotsAreMissing(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	partial := sampleSummary()
+	partial.CoverageStatus = governance.Partial
+	writer := n.Store.NewWriter(2)
+	writer.SetPayload(t.Context(), cache.VoteSummaryKey(openKey), cache.View{DataAsOf: apinode.AsOf, Readiness: governance.Ready}, partial)
+	env.MustDo(t, writer.Flush(t.Context()))
+	page := n.page("/explore")
+	if !strings.Contains(page, "Ballots are missing · at least 300% of quorum") || strings.Contains(page, "A tie") || strings.Contains(page, "leads with") {
+		t.Errorf("the first page says who leads: %s", page)
+	}
+}
+
+func TestAProfileSaysHowManyBallotsItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	request := cache.NewPageRequest(query.Profile{Voter: sampleVoter})
+	profile, _, err := samplePage(request)
+	env.MustDo(t, err)
+	head := cache.View{Revision: 2, DataAsOf: apinode.AsOf, Readiness: governance.Ready, VoteCoverage: governance.VotesPartial, FreshUntil: new(openEnd)}
+	view := env.Must(cache.NewView(head, profile))(t)
+	env.MustDo(t, errors.Join(n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})...))
+	if page := n.page("/explore/voters/"+sampleVoter, asInternal()...); !strings.Contains(page, "<dt>Coverage</dt><dd>votes partial</dd>") {
+		t.Errorf("the page of a voter does not say that ballots are missing: %s", page)
+	}
+}
+
+func TestAttackHeadersOfAProxyAreInNoFeed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/explore/daos/dao-000/votes.ics", "/explore/daos/dao-000/votes.atom"} {
+		got := n.send(http.MethodGet, path, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "javascript")
+		if got.Status != http.StatusOK || strings.Contains(got.Body, "evil.example") || strings.Contains(got.Body, "javascript:/") {
+			t.Errorf("GET %s: got %d %s, want nothing of the headers, which no cache has in its keys", path, got.Status, got.Body)
+		}
 	}
 }
 

@@ -144,6 +144,11 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 	return p.loadTurnout(v)
 }
 
+// isPartial reports whether the numbers of a vote are those of a part of its ballots, and decide nothing.
+func isPartial(s governance.VoteSummary) bool {
+	return s.Basis != nil && *s.Basis == governance.BallotsBasis && s.CoverageStatus == governance.Partial
+}
+
 // lacking says in words where the numbers are not the sums of all ballots; empty where they are.
 func lacking(s governance.VoteSummary) string {
 	if s.Basis == nil {
@@ -158,7 +163,7 @@ func lacking(s governance.VoteSummary) string {
 		return "The totals are those that upstream states. Of the ballots only a part is held here: " + held + ". The course and the voters below are of these."
 	case fromUpstream:
 		return "The totals are those that upstream states. They differ from what the ballots that are held come to: " + held + "."
-	case s.CoverageStatus == governance.Partial:
+	case isPartial(s):
 		return "Ballots are missing: upstream has more than the " + held + " that are held here. The numbers are of these, and do not decide."
 	}
 	return ""
@@ -230,7 +235,7 @@ func (p *proposalPage) loadTurnout(v *visit) (err error) {
 		return err
 	}
 	own := turnout{Key: proposal.ProposalKey, Title: proposal.Title, EndAt: proposal.EndAt, Own: true}
-	own.setTotals(p.Summary.Data.Totals)
+	own.setTotals(p.Summary.Data)
 	p.Turnout = []turnout{own}
 	for _, earlier := range p.Earlier.Data {
 		row := turnout{Key: earlier.ProposalKey, Title: earlier.Title, EndAt: earlier.EndAt}
@@ -239,7 +244,7 @@ func (p *proposalPage) loadTurnout(v *visit) (err error) {
 			if err != nil {
 				return err
 			}
-			row.setTotals(read.Data.Totals)
+			row.setTotals(read.Data)
 			p.Missing = read.Box
 		}
 		p.Turnout = append(p.Turnout, row)
@@ -248,13 +253,13 @@ func (p *proposalPage) loadTurnout(v *visit) (err error) {
 	return nil
 }
 
-func (t *turnout) setTotals(totals *governance.VoteTotals) {
-	if totals == nil {
+func (t *turnout) setTotals(s governance.VoteSummary) {
+	if s.Totals == nil || isPartial(s) {
 		return
 	}
-	t.Power = totals.VotingPower
-	if totals.Votes != nil {
-		t.Votes = *totals.Votes
+	t.Power = s.Totals.VotingPower
+	if s.Totals.Votes != nil {
+		t.Votes = *s.Totals.Votes
 	}
 }
 

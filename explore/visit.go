@@ -41,6 +41,8 @@ type part[Data any] struct {
 	Data Data
 	// Next is the cursor of the next page of a list; empty on the last page.
 	Next string
+	// VoteCoverage says how many of the ballots the data is made of; empty for data of none.
+	VoteCoverage governance.VoteCoverage
 	// Box says why there is no data; nil where there is.
 	Box *box
 }
@@ -82,7 +84,7 @@ func decode[Data any](v *visit, routeID string, reader *api.Reader, began *api.R
 	if err != nil {
 		return part[Data]{}, apierror.Of(err)
 	}
-	var read part[Data]
+	read := part[Data]{VoteCoverage: answer.Meta.VoteCoverageStatus}
 	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {
 		return read, fmt.Errorf("decode %s: %w", routeID, err)
 	}

@@ -91,12 +91,16 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 }
 
 // IsPublic reports whether an address belongs to the internet. An IPv4 address within IPv6
-// counts as the IPv4 address, or as not public.
+// counts as the IPv4 address, or as not public. No network contains an address with a zone.
 func IsPublic(address netip.Addr) bool {
-	address = address.Unmap()
-	return address.IsGlobalUnicast() && !address.IsPrivate() &&
+	address = address.Unmap().WithZone("")
+	return address.IsGlobalUnicast() && !address.IsPrivate() && (address.Is4() || netip.MustParsePrefix(globalUnicast).Contains(address)) &&
 		!slices.ContainsFunc(specialNetworks(), func(network string) bool { return netip.MustParsePrefix(network).Contains(address) })
 }
+
+// globalUnicast holds all IPv6 addresses that the IANA gives to the internet. Beyond it are those that
+// carry IPv4 for translators (RFC 6052, RFC 7915).
+const globalUnicast = "2000::/3"
 
 // specialNetworks are those that net/netip does not know: of this host, of carriers, of
 // protocols, of documentation and tests, reserved, those that carry IPv4 within IPv6, and
@@ -104,8 +108,8 @@ func IsPublic(address netip.Addr) bool {
 func specialNetworks() []string {
 	return []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
-		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32", "::/96", "64:ff9b::/96",
-		"64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "fec0::/10",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
+		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	}
 }
 

@@ -71,6 +71,7 @@ func TestOnlyAddressesOfTheInternetArePublic(t *testing.T) {
 		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
 		"100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "255.255.255.255": false, "224.0.0.1": false, "192.0.2.1": false,
 		"::1": false, "::": false, "fe80::1": false, "fd00::1": false, "ff02::1": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false,
+		"64:ff9b::a9fe:a9fe%eth0": false, "2002:7f00:1::%eth0": false, "::ffff:0:7f00:1": false, "5f00::1": false,
 	} {
 		check.Want(t, want, fetch.IsPublic(netip.MustParseAddr(text)), text, "public")
 	}

@@ -28,6 +28,22 @@ func TestStatusSaysInWordsThatDataIsImported(t *testing.T) {
 	}
 }
 
+func TestAnswersTogetherAreAsCompleteAsTheLeastOne(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	writer := n.Store.NewWriter(2)
+	for key, held := range map[cache.Key]governance.VoteCoverage{
+		cache.DAODetailKey("dao-000"): governance.VotesReady, cache.TimelineKey("dao-000", governance.VotesCast): governance.VotesPartial,
+	} {
+		writer.SetPayload(t.Context(), key, cache.View{DataAsOf: apinode.AsOf, Readiness: governance.Ready, VoteCoverage: held}, sampleViews()[key])
+	}
+	env.MustDo(t, writer.Flush(t.Context()))
+	got := n.callAs("get_dao", `{"daoId":"dao-000","timeline":"votes_cast"}`, asInternal()...)
+	if !strings.Contains(string(got.StructuredContent), `"voteCoverageStatus":"partial"`) {
+		t.Errorf("got %s, want what holds of the timeline", got.StructuredContent)
+	}
+}
+
 func TestWhatIsKnownWithoutRedisIsAnswered(t *testing.T) {
 	t.Parallel()
 	redis := env.Redis(t)

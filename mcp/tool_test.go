@@ -3,10 +3,12 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +16,10 @@ import (
 
 	"pnyx/access"
 	"pnyx/api/apierror"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/ratelimit"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
@@ -299,6 +305,40 @@ func TestDAOsAreFoundByAPartOfTheirName(t *testing.T) {
 		}
 	}
 	env.WantSame(t, "DAOs", want, got)
+}
+
+// TestWhatCallersAndStrangersMakeLongFitsAResult has a month of use, the DAOs of a voter and the names of DAOs.
+func TestWhatCallersAndStrangersMakeLongFitsAResult(t *testing.T) {
+	t.Parallel()
+	n, ample := newNode(t), ratelimit.Rate{PerMinute: 600, Burst: 200}
+	token := n.Admit(ratelimit.Limits{Month: 50, Standard: ample, Detail: ample}, access.V2All)
+	const voter = "0x0000000000000000000000000000000000000002"
+	head := cache.View{Revision: 2, DataAsOf: apinode.AsOf, Readiness: governance.Ready, FreshUntil: new(governance.TimestampOf(time.Now().Add(time.Hour)))}
+	writer, name := n.Store.NewWriter(2), strings.Repeat("Long name ", 50)
+	for i := range 150 {
+		writer.SetDAO(t.Context(), head, governance.DAOListItem{DAOID: fmt.Sprintf("long-%03d", i), Name: name})
+	}
+	writer.SetPayload(t.Context(), cache.UsageKey(strings.Split(token, "_")[1]), head,
+		access.MonthUsage{Month: ratelimit.MonthOf(time.Now()).String(), Days: make([]access.DayUsage, 500)})
+	env.MustDo(t, writer.Flush(t.Context()))
+	profile := env.Must(cache.NewView(head, governance.VoterProfile{VoterIdentity: voter, DAOs: make([]governance.VoterDAO, 500)}))(t)
+	request := cache.NewPageRequest(query.Profile{Voter: voter})
+	env.MustDo(t, errors.Join(n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &profile}})...))
+	for _, test := range []struct{ tool, arguments, has string }{
+		{"get_status", `{}`, `"hint":"days is too long`},
+		{"get_voter", `{"voterIdentity":"` + voter + `"}`, `"hint":"daos is too long`},
+		{"find_daos", `{"name":"long name","limit":100}`, `"hasMore":true`},
+	} {
+		got := n.callAs(test.tool, test.arguments, access.HeaderToken, token)
+		if text := string(got.StructuredContent); got.IsError || len(text) > 50_000 || !strings.Contains(text, test.has) {
+			t.Errorf("%s: got %d bytes, %.300s, want %s in at most 50,000", test.tool, len(text), text, test.has)
+		}
+	}
+	if got := n.walk(func(cursor string) envelope {
+		return n.wantData("find_daos", `{"name":"long name","limit":100,"cursor":`+orNull(cursor)+`}`)
+	}); len(got) != 150 {
+		t.Errorf("got %d DAOs on all pages, want 150", len(got))
+	}
 }
 
 func TestWindowsThatAreLeftOutAreWalkedWithTheirCursor(t *testing.T) {

@@ -106,7 +106,7 @@ func findDAOs(c *call) ([]byte, error) {
 		return nil, err
 	}
 	read, answer, cursor := reads[0], answers[0], c.args["cursor"]
-	meta, found := answer.Meta, []json.RawMessage{}
+	meta, found, size := answer.Meta, []json.RawMessage{}, 0
 	meta.Page = &routes.Page{Limit: limit}
 	for {
 		last := -1 // the row of this page after which the next page begins
@@ -114,7 +114,7 @@ func findDAOs(c *call) ([]byte, error) {
 			if !isNamed(row, name) {
 				continue
 			}
-			if len(found) == limit {
+			if size += len(row) + 1; len(found) == limit || size > maxStructured-metaRoom {
 				meta.Page.HasMore = true
 				if last < 0 {
 					meta.Page.NextCursor = &cursor
@@ -307,9 +307,10 @@ func getVoter(c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	room := maxStructured - metaRoom
+	room, hint := maxStructured-metaRoom, ""
 	var data object
 	if len(answers) > 1 {
+		hint = leaveOut(&answers[1], "daos")
 		data.add("voter", answers[1].Data)
 		room -= len(answers[1].Data)
 	}
@@ -319,7 +320,18 @@ func getVoter(c *call) ([]byte, error) {
 	}
 	data.add("votes", votes)
 	answers[0].Meta = meta
-	return envelope(data.end(), combined(answers, "votes", "voter")), nil
+	meta = combined(answers, "votes", "voter")
+	meta.Hint = cmp.Or(meta.Hint, hint)
+	return envelope(data.end(), meta), nil
+}
+
+// leaveOut leaves a list out of a part that would take more than half of a result, and says so.
+func leaveOut(part *api.Answer, list string) (hint string) {
+	if len(part.Data) <= maxStructured/2 {
+		return ""
+	}
+	part.Data, _ = without(part.Data, list)
+	return list + " is too long for a result, and left out: read it over HTTP"
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
@@ -348,10 +360,14 @@ func getStatus(c *call) ([]byte, error) {
 		status.Meta = answers[0].Meta
 		status.Meta.Readiness.Status = governance.ReadinessUnavailable
 	}
+	hint := ""
+	if len(answers) > 2 {
+		hint = leaveOut(&answers[2], "days")
+	}
 	for i, answer := range answers {
 		data.add(names[i], answer.Data)
 	}
-	status.Meta.Hint = missing(answers, names)
+	status.Meta.Hint = cmp.Or(missing(answers, names), hint)
 	return envelope(data.end(), status.Meta), nil
 }
 
@@ -377,9 +393,10 @@ func freshness(status []byte) string {
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as
-// reliable as the least reliable one. names are those of the answers.
+// reliable and complete as the least one. names are those of the answers.
 func combined(answers []api.Answer, names ...string) api.Meta {
 	meta, states := answers[0].Meta, governance.Readinesses()
+	coverages := []governance.VoteCoverage{"", governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable}
 	meta.Hint = missing(answers, names)
 	for _, answer := range answers[1:] {
 		if answer.Data == nil {
@@ -388,6 +405,9 @@ func combined(answers []api.Answer, names ...string) api.Meta {
 		meta.DataAsOf = min(meta.DataAsOf, answer.Meta.DataAsOf)
 		if status := answer.Meta.Readiness.Status; slices.Index(states, status) > slices.Index(states, meta.Readiness.Status) {
 			meta.Readiness.Status = status
+		}
+		if held := answer.Meta.VoteCoverageStatus; slices.Index(coverages, held) > slices.Index(coverages, meta.VoteCoverageStatus) {
+			meta.VoteCoverageStatus = held
 		}
 	}
 	return meta

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -23,23 +24,33 @@ func timelineRoutes() []Route {
 			Returns: governance.Timeline{}, Fresh: httpcache.Published(),
 		}, handler[query.Timeline]{
 			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			check: checkMonths, answer: viewOf(
-				func(q query.Timeline) cache.Key { return cache.TimelineKey(q.DAOID, string(q.Metric)) },
-				func(q query.Timeline) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) },
-				func(_ *Backend, q query.Timeline, timeline *governance.Timeline) {
-					timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
-				},
-			),
+			check: checkMonths, answer: (*Backend).timeline,
 		}),
 	}
 }
 
-// cutTimeline returns the buckets of the months from one to another, both included. Months without
-// a bucket get the value zero. An empty bound is the first or last month that has a bucket.
-func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
-	if len(buckets) > 0 {
-		from, to = cmp.Or(from, buckets[0].Month), cmp.Or(to, buckets[len(buckets)-1].Month)
+// timeline answers GET /v2/daos/:daoId/timeline. A bound that is left out is the first or last month
+// that has a bucket, from which the other one may be too far.
+func (b *Backend) timeline(ctx context.Context, _ *Request, q query.Timeline) (Answer, error) {
+	var timeline governance.Timeline
+	view, err := b.view(ctx, cache.TimelineKey(q.DAOID, string(q.Metric)), &timeline, apierror.NotFound("daoId", q.DAOID))
+	if err != nil {
+		return Answer{}, err
 	}
+	cut := query.Timeline{From: q.From, To: q.To}
+	if buckets := timeline.Buckets; len(buckets) > 0 {
+		cut.From, cut.To = cmp.Or(q.From, query.Month(buckets[0].Month)), cmp.Or(q.To, query.Month(buckets[len(buckets)-1].Month))
+	}
+	if problems := checkMonths(cut); q.From+q.To != "" && cut.From < cut.To && problems != nil {
+		return Answer{}, apierror.Validation(problems, 0)
+	}
+	timeline.Buckets = cutTimeline(timeline.Buckets, string(cut.From), string(cut.To))
+	return Answer{Data: timeline, View: view, Source: httpcache.SourceRedis}, nil
+}
+
+// cutTimeline returns the buckets of the months from one to another, both included. Months without
+// a bucket get the value zero.
+func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
 	cut := []governance.TimelineBucket{}
 	if from == "" || to == "" {
 		return cut
