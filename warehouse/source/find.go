@@ -37,8 +37,8 @@ type File struct {
 // kind of record, as [record.Kinds] lists them, then by path; canonical files and then
 // files without records come last.
 //
-// In folders Find takes files whose names end in .ndjson or .jsonl, with or without
-// .gz, and does not follow links to folders. A path to a file may have any name.
+// In folders, and in those that links in them lead to, Find takes files whose names end in
+// .ndjson or .jsonl, with or without .gz. A path to a file may have any name.
 //
 // problems has an error for each path that cannot be read and for each file whose
 // first record matches no format. The other files are listed.
@@ -71,7 +71,7 @@ func (f File) rank() int {
 type fileSearch struct {
 	files    []File
 	problems []error
-	// seen holds the resolved paths of files.
+	// seen holds the resolved paths of files, and of folders that a path or a link leads to.
 	seen map[string]bool
 }
 
@@ -81,21 +81,34 @@ func (s *fileSearch) add(path string) {
 	case err != nil:
 		s.problems = append(s.problems, err)
 	case info.IsDir():
-		s.addFolder(path)
+		if !s.addFolder(path) {
+			s.problems = append(s.problems, fmt.Errorf("%s: contains no file named *.ndjson or *.jsonl, with or without .gz", path))
+		}
 	default:
 		s.addFile(path, info)
 	}
 }
 
-// addFolder adds the files below a folder whose names mark them for import.
-func (s *fileSearch) addFolder(folder string) {
-	matched := false
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+// addFolder adds the files below a folder whose names mark them for import. It reports whether
+// there are any, or the folder was added before.
+func (s *fileSearch) addFolder(folder string) (matched bool) {
+	truePath := resolve(folder)
+	if s.seen[truePath] {
+		return true
+	}
+	s.seen[truePath] = true
+	// With the separator a folder that is a link is entered.
+	err := filepath.WalkDir(folder+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			s.problems = append(s.problems, err)
 			return nil
 		}
 		if entry.IsDir() {
+			return nil
+		}
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() { // by a link
+			matched = s.addFolder(path) || matched
 			return nil
 		}
 		if !hasImportName(path) {
@@ -105,22 +118,17 @@ func (s *fileSearch) addFolder(folder string) {
 			return nil
 		}
 		matched = true
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
+		if err != nil {
 			s.problems = append(s.problems, err)
-		case !info.IsDir():
-			s.addFile(path, info)
+			return nil
 		}
+		s.addFile(path, info)
 		return nil
 	})
 	if err != nil {
 		s.problems = append(s.problems, err)
 	}
-	if !matched {
-		s.problems = append(s.problems, fmt.Errorf(
-			"%s: contains no file named *.ndjson or *.jsonl, with or without .gz", folder))
-	}
+	return matched
 }
 
 // addFile adds a regular file unless it was added under another path.

@@ -101,6 +101,25 @@ func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 	}
 }
 
+func TestFindFollowsLinksToFolders(t *testing.T) {
+	t.Parallel()
+
+	folder := t.TempDir()
+	write(t, folder, "releases/2/votes.ndjson", source.SampleLine("Snapshot vote"))
+	write(t, folder, "releases/2/more/daos.ndjson", source.SampleLine("DAO"))
+	for link, to := range map[string]string{"current": "releases/2", "in/votes": "../releases/2", "releases/2/loop": "../.."} {
+		check.MustDo(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, link)), 0o750))
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	for _, path := range []string{"current", "in", "."} {
+		files, problems := source.Find([]string{filepath.Join(folder, path)})
+		check.Want(t, 0, len(problems), path, problems)
+		check.Want(t, 2, len(files), path, files)
+	}
+}
+
 func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 
