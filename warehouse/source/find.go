@@ -42,13 +42,15 @@ type File struct {
 //
 // problems has an error for each path that cannot be read and for each file whose
 // first record matches no format. The other files are listed.
-func Find(paths []string) (files []File, problems []error) {
+//
+// maxLine is that of [Open].
+func Find(paths []string, maxLine int) (files []File, problems []error) {
 	found := fileSearch{seen: map[string]bool{}}
 	for _, path := range paths {
 		found.add(path)
 	}
 	for _, file := range found.files {
-		if err := file.sniff(); err != nil {
+		if err := file.sniff(lineLimit(maxLine)); err != nil {
 			found.problems = append(found.problems, err)
 			continue
 		}
@@ -170,14 +172,14 @@ func hasImportName(path string) bool {
 
 // sniff sets Format, Kind and Host from the first record. A truncated file passes if
 // that record can be read.
-func (f *File) sniff() (err error) {
+func (f *File) sniff(maxLine int) (err error) {
 	from, err := openStream(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
 
-	if err := f.sniffLines(&lines{from: from.text, limit: DefaultMaxLineBytes}); err != nil {
+	if err := f.sniffLines(&lines{from: from.text, limit: maxLine}); err != nil {
 		return err
 	}
 	format := f.Format.lookup()
@@ -206,7 +208,11 @@ func (f *File) sniffLines(from *lines) error {
 		if text = text[skipSpace(text, 0):]; len(text) == 0 {
 			continue
 		}
-		format, mismatch := sniffLine(text, tooLong)
+		if tooLong {
+			first = cmp.Or(first, fmt.Sprintf("is longer than %d bytes", from.limit))
+			continue
+		}
+		format, mismatch := sniffLine(text)
 		if format != nil {
 			f.Format = format.name
 			return nil
@@ -220,10 +226,7 @@ func (f *File) sniffLines(from *lines) error {
 		f.Path, first, describeFormats())
 }
 
-func sniffLine(text []byte, tooLong bool) (f *format, mismatch string) {
-	if tooLong {
-		return nil, fmt.Sprintf("is longer than %d bytes", DefaultMaxLineBytes)
-	}
+func sniffLine(text []byte) (f *format, mismatch string) {
 	var l line
 	in, ok := l.open(text)
 	if ok {
