@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +72,7 @@ func (n *node) checkSourcesFile() error {
 	if n.cfg.Follow.Sources == "" {
 		return nil
 	}
-	if _, err := sources.Load(n.cfg.Follow.Sources, os.LookupEnv); err != nil {
+	if _, err := sources.Load(n.cfg.Follow.Sources, lookupKey); err != nil {
 		return fmt.Errorf("PNYX_SOURCES: %w", err)
 	}
 	return nil
@@ -102,7 +101,7 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 		"1 while the sources file is applied as it is, 0 while it is refused and its former content is followed.")
 	var applied atomic.Pointer[sources.File]
 	watcher := sources.Watcher{
-		Path: path, Environ: os.LookupEnv,
+		Path: path, Environ: lookupKey,
 		Changed: func(ctx context.Context, file sources.File) error {
 			conflicts, err := declareDAOs(ctx, opened, file)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"pnyx/config"
 	"pnyx/follow"
 	"pnyx/follow/sources"
 )
@@ -54,7 +55,7 @@ Exit status: 0 when every source can be followed, 1 otherwise.`,
 			if timeout <= 0 {
 				return fmt.Errorf("--timeout %s: want a duration above 0", timeout)
 			}
-			file, err := sources.Load(path, os.LookupEnv)
+			file, err := sources.Load(path, lookupKey)
 			if err != nil {
 				return err
 			}
@@ -149,4 +150,13 @@ func shownEstimate(d time.Duration) string {
 		return ""
 	}
 	return "about " + max(d, time.Minute).Round(time.Minute).String()
+}
+
+// lookupKey is os.LookupEnv without Pnyx's own settings: whoever writes the sources file names the
+// hosts that its keys are sent to.
+func lookupKey(name string) (key string, set bool) {
+	if slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name }) {
+		return "", false
+	}
+	return os.LookupEnv(name)
 }

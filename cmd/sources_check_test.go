@@ -18,6 +18,15 @@ func (c checked) Sources() []record.SourceRef             { return nil }
 func (c checked) Pollers(*follow.Journal) []follow.Poller { return nil }
 func (c checked) Check(context.Context) []follow.Check    { return c }
 
+func TestAttackASourcesFileReadsNoSettings(t *testing.T) {
+	for name, want := range map[string]string{"REDIS_URL": "", "PNYX_INTERNAL_TOKEN": "", "AWS_SECRET_ACCESS_KEY": "", "HUB_KEY": "key"} {
+		t.Setenv(name, "key")
+		if got, _ := lookupKey(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestCheckGroupsWhatDoesNotAnswerAndCountsTheRest(t *testing.T) {
 	t.Parallel()
 	silent := follow.Check{Source: "eip155:1:0xa", RequestsPerDay: 500, RequestsPerDayBusy: 500, Problem: "rpc.example.org: no route", Silent: true}

@@ -26,9 +26,10 @@ func (u SecretURL) String() string {
 	if !ok {
 		return mask
 	}
-	parsed.RawQuery = maskQuery(parsed.RawQuery)
+	database := publicPath.MatchString(parsed.Scheme)
+	parsed.RawQuery = maskQuery(parsed.RawQuery, !database)
 	path, user := "", ""
-	if !publicPath.MatchString(parsed.Scheme) {
+	if !database {
 		if len(parsed.Path) > 1 {
 			path, parsed.Path, parsed.RawPath = "/"+mask, "", ""
 		}
@@ -89,20 +90,20 @@ func (u SecretURL) parse() (*url.URL, bool) {
 }
 
 // publicPath matches the schemes of databases, whose path is the name of one, and of
-// sockets. Any other path may contain a key, and so may the user.
+// sockets. Any other path may contain a key, and so may the user and each parameter.
 var publicPath = regexp.MustCompile(`^(unix|tcp|clickhouse|rediss?(\+\w+)?)$`)
 
 // secretName is the name of a parameter whose value is a secret.
 var secretName = regexp.MustCompile(`(?i)password|secret|token|key|auth`)
 
 // maskQuery masks the values of passwords and keys, and of nested URLs that name a user, in
-// a well-formed query.
-func maskQuery(query string) string {
+// a well-formed query, or else all of them.
+func maskQuery(query string, all bool) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
 		plain, _ := url.QueryUnescape(pair) // cannot fail: parse has checked the query
 		name, value, _ := strings.Cut(plain, "=")
-		if secretName.MatchString(name) || strings.Contains(value, "@") {
+		if value != "" && all || secretName.MatchString(name) || strings.Contains(value, "@") {
 			key, _, _ := strings.Cut(pair, "=")
 			pairs[i] = key + "=" + mask
 		}

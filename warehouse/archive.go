@@ -322,6 +322,8 @@ func explainArchive(err error) error {
 	case errors.As(err, &exception) && exception.Code == accessDenied || strings.Contains(text, "ACCESS_DENIED"):
 		return fmt.Errorf("%w: the user of CLICKHOUSE_URL needs the rights BACKUP, CREATE DATABASE, CREATE TABLE, "+
 			"DROP, SELECT, INSERT, ALTER and SYSTEM MERGES", err)
+	case strings.Contains(text, "BACKUP_ALREADY_EXISTS"): // its own lock, which a full disk does not hold, is another's
+		return fmt.Errorf("%w: make room at the destination, unless another process writes there", err)
 	case strings.Contains(text, "allowed_path") || strings.Contains(text, "not allowed for backups"):
 		return fmt.Errorf("%w: allow the folder in the server's configuration, "+
 			"<backups><allowed_path>FOLDER</allowed_path></backups>, or use s3://BUCKET/PREFIX", err)

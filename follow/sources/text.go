@@ -180,7 +180,7 @@ func expand(text string, from environ) (string, error) {
 		name := reference.FindStringSubmatch(match)[1]
 		value, _ := from(name)
 		if value == "" {
-			missing = fmt.Errorf("environment variable %s is not set", name)
+			missing = fmt.Errorf("environment variable %s is not set, or is a setting of Pnyx", name)
 		}
 		return value
 	})

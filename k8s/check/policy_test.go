@@ -282,6 +282,22 @@ func TestAttackEachPartHasItsOwnUserOfTheWarehouse(t *testing.T) {
 	}
 }
 
+func TestAttackNoSecretNeedsAConfigMap(t *testing.T) {
+	want := map[string]string{"PNYX_BACKUP_KEY": "backup", "PNYX_PURGE_TOKEN": "worker", "PNYX_PURGE_URL": "worker", "X402_FACILITATOR_URL": "api"}
+	got := map[string]string{}
+	for _, w := range workloads(decode(t, "production")) {
+		for _, variable := range w.pod.Spec.Containers[0].Env {
+			role := w.pod.Labels["app.kubernetes.io/name"]
+			if want[variable.Name] != "" && got[variable.Name] != role && variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil {
+				got[variable.Name] += role
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got secrets in %v, want %v", got, want)
+	}
+}
+
 // TestAttackAPodIsReachedByNamedPodsAlone: a namespace has more than the one that is meant, and
 // the admin port more than metrics.
 func TestAttackAPodIsReachedByNamedPodsAlone(t *testing.T) {

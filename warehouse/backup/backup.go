@@ -265,10 +265,29 @@ func (s *session) copyShard(ctx context.Context, m *Manifest, shard int) error {
 	if err != nil {
 		return err
 	}
-	err = s.checkMetadata(ctx, *m, shard)
+	err = s.checkWritten(ctx, *m, shard)
+	if errors.Is(err, errUnusable) {
+		return fmt.Errorf("the server wrote less than it reports: make room at the destination: %w", err)
+	}
 	if _, local := s.store.(folder); local && s.Server && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the server wrote the backup to a folder of its own machine, which is not readable here: "+
 			"use s3://BUCKET/PREFIX, or run this on that machine as the server's user: %w", err)
+	}
+	return err
+}
+
+// checkWritten returns an error unless the files of one shard have the size that the server lists:
+// it reports success also where a full disk took only a part of them.
+func (s *session) checkWritten(ctx context.Context, m Manifest, shard int) error {
+	stated, err := s.checkMetadata(ctx, m, shard)
+	if err != nil {
+		return err
+	}
+	key := shardKey(m.Name, shard)
+	files, err := s.written().list(ctx, key+"/")
+	files = slices.DeleteFunc(files, func(file object) bool { return file.key == key+metadataFile })
+	if written := size(files); err == nil && written != stated {
+		err = fmt.Errorf("%w: the files of %s have %d bytes, and their list states %d", errUnusable, key, written, stated)
 	}
 	return err
 }
@@ -294,24 +313,25 @@ func (s *session) bringBase(ctx context.Context, base Manifest) error {
 // checkAllMetadata checks the lists of files of all shards where the server reads them.
 func (s *session) checkAllMetadata(ctx context.Context, m Manifest) error {
 	for shard := range m.Shards {
-		if err := s.checkMetadata(ctx, m, shard); err != nil {
+		if _, err := s.checkMetadata(ctx, m, shard); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkMetadata checks the list of files of one shard where the server reads it.
-func (s *session) checkMetadata(ctx context.Context, m Manifest, shard int) error {
+// checkMetadata checks the list of files of one shard where the server reads it, and returns
+// the number of bytes that they have in this backup.
+func (s *session) checkMetadata(ctx context.Context, m Manifest, shard int) (stored int64, err error) {
 	list, err := s.written().read(ctx, shardKey(m.Name, shard)+metadataFile)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer list.Close()
-	if err := metadataOf(m, shard).check(list); err != nil {
-		return fmt.Errorf("shard %d of backup %s: %w", shard+1, m.Name, err)
+	if stored, err = metadataOf(m, shard).check(list); err != nil {
+		return 0, fmt.Errorf("shard %d of backup %s: %w", shard+1, m.Name, err)
 	}
-	return nil
+	return stored, nil
 }
 
 // download brings files of a backup to the staging folder, in place of what is there of it.

@@ -269,6 +269,7 @@ func TestUnusableBackupIsNotRestored(t *testing.T) {
 	changed := o
 	changed.Destination = t.TempDir()
 	env.MustDo(t, os.CopyFS(changed.Destination, os.DirFS(o.Destination)))
+	s.cutIsNoticed(changed, good)
 	later := good
 	later.Name = "20990101T000000Z"
 	for name, change := range map[string]func(m *backup.Manifest){
@@ -331,6 +332,20 @@ func (s *source) failedLeavesNothing(o backup.Options) {
 	env.Want(s.t, 0, len(env.Must(os.ReadDir(o.Destination))(s.t)), "files after a failure")
 	left := env.Must(s.archive.Contents(s.t.Context(), 0, s.archive.SnapshotDatabase()))(s.t)
 	env.Want(s.t, 0, len(left), "tables of the snapshot", left)
+}
+
+// cutIsNoticed cuts a file off, as the server does where the disk is full, without an error.
+func (s *source) cutIsNoticed(o backup.Options, m backup.Manifest) {
+	s.t.Helper()
+	env.MustDo(s.t, backup.CheckWritten(s.t.Context(), o, m))
+	files := env.Must(filepath.Glob(filepath.Join(o.Destination, m.Name, "shard-1", "metadata", "*", "ballots.sql")))(s.t)
+	env.Want(s.t, 1, len(files), "definitions of ballots")
+	whole := env.Must(os.ReadFile(files[0]))(s.t)
+	env.MustDo(s.t, os.Truncate(files[0], int64(len(whole))-1))
+	if err := backup.CheckWritten(s.t.Context(), o, m); err == nil {
+		s.t.Error("a file that was cut off: got no error")
+	}
+	env.MustDo(s.t, os.WriteFile(files[0], whole, 0o600))
 }
 
 func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {

@@ -30,7 +30,18 @@ func Retain(ctx context.Context, o Options, now time.Time) error {
 }
 
 // CheckMetadata checks the list of the first shard's files.
-func CheckMetadata(list io.Reader, m Manifest) error { return metadataOf(m, 0).check(list) }
+func CheckMetadata(list io.Reader, m Manifest) (stored int64, err error) {
+	return metadataOf(m, 0).check(list)
+}
+
+// CheckWritten checks the first shard of a backup as after the server has written it.
+func CheckWritten(ctx context.Context, o Options, m Manifest) error {
+	s, err := open(o)
+	if err != nil {
+		return err
+	}
+	return s.checkWritten(ctx, m, 0)
+}
 
 // DecodeManifest is decodeManifest.
 var DecodeManifest = decodeManifest

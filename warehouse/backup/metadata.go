@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pnyx/warehouse"
@@ -58,6 +59,9 @@ type metadata struct {
 	seen []string
 	// ended says that the outermost element has ended.
 	ended bool
+	// stored is the number of bytes that the files before the current one have in this backup,
+	// size that of the current file, and own what it has of them in this backup.
+	stored, size, own int64
 }
 
 func metadataOf(m Manifest, shard int) *metadata {
@@ -65,19 +69,20 @@ func metadataOf(m Manifest, shard int) *metadata {
 	return &metadata{database: warehouse.EscapeForPath(m.Database), tables: names, incremental: m.Base != ""}
 }
 
-// check returns errUnusable unless the list has only what BACKUP writes for the tables.
-func (c *metadata) check(list io.Reader) error {
+// check returns errUnusable unless the list has only what BACKUP writes for the tables, and the
+// number of bytes that the listed files have in this backup.
+func (c *metadata) check(list io.Reader) (stored int64, err error) {
 	decoder := xml.NewDecoder(&tagReader{from: io.LimitReader(list, maxMetadataBytes+1), total: maxMetadataBytes})
 	for {
 		token, err := decoder.RawToken()
 		if errors.Is(err, io.EOF) && c.ended {
-			return nil
+			return c.stored + c.own, nil
 		}
 		if err == nil {
 			err = c.token(token)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: list of its files: %w", errUnusable, err)
+			return 0, fmt.Errorf("%w: list of its files: %w", errUnusable, err)
 		}
 	}
 }
@@ -104,6 +109,7 @@ func (c *metadata) open(element xml.StartElement) error {
 	known := isElement(parents, name) && !c.ended && !slices.Contains(c.seen, parents+"/"+name)
 	if name == "file" {
 		c.seen = c.seen[:0]
+		c.stored, c.own = c.stored+c.own, 0
 	} else {
 		c.seen = append(c.seen, parents+"/"+name)
 	}
@@ -118,7 +124,7 @@ func (c *metadata) open(element xml.StartElement) error {
 	return nil
 }
 
-func (c *metadata) close(element xml.EndElement) error {
+func (c *metadata) close(element xml.EndElement) (err error) {
 	if len(c.path) == 0 || c.path[len(c.path)-1] != element.Name.Local || element.Name.Space != "" {
 		return fmt.Errorf("element %q ends where it did not begin", element.Name.Local[:min(len(element.Name.Local), maxKeyBytes)])
 	}
@@ -131,9 +137,18 @@ func (c *metadata) close(element xml.EndElement) error {
 	case element.Name.Local == "name":
 		return c.checkName(text)
 	case element.Name.Local == "data_file":
+		c.own = 0
 		return checkKey(text)
+	case element.Name.Local == "use_base":
+		c.own = 0
+	case element.Name.Local == "size":
+		c.size, err = strconv.ParseInt(text, 10, 64)
+		c.own = c.size
+	case element.Name.Local == "base_size":
+		c.own, err = strconv.ParseInt(text, 10, 64)
+		c.own = c.size - c.own
 	}
-	return nil
+	return err
 }
 
 // checkName returns an error unless a file is one of the tables.

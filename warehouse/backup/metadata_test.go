@@ -74,7 +74,7 @@ func TestListOfTheServerIsChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := backup.CheckMetadata(strings.NewReader(test.list), listedManifest)
+			_, err := backup.CheckMetadata(strings.NewReader(test.list), listedManifest)
 			if (err == nil) != test.good {
 				t.Errorf("got %v, want it good: %t", err, test.good)
 			}
@@ -85,13 +85,28 @@ func TestListOfTheServerIsChecked(t *testing.T) {
 	}
 }
 
+func TestListOfTheServerStatesWhatTheBackupHas(t *testing.T) {
+	t.Parallel()
+	const file = "<file><name>data/pnyx%2D1_snapshot/ballots/a</name><size>100</size>"
+	m := listedManifest
+	m.Base = "20250101T000000Z"
+	stored, err := backup.CheckMetadata(strings.NewReader(listed(
+		file+"</file>"+ // here
+			file+"<data_file>data/pnyx%2D1_snapshot/ballots/b</data_file></file>"+ // with another file
+			file+"<use_base>true</use_base></file>"+ // in the base
+			file+"<use_base>true</use_base><base_size>70</base_size></file>")), m) // the first 70 bytes in the base
+	if err != nil || stored != 130 {
+		t.Errorf("got %d bytes (%v), want 130", stored, err)
+	}
+}
+
 // FuzzAttackMetadata reads lists of the server: a name that passes is one of the tables.
 func FuzzAttackMetadata(f *testing.F) {
 	f.Add(listed("<file><name>data/pnyx%2D1_snapshot/ballots/x</name><size>1</size><data_file>a</data_file></file>"))
 	f.Add(listed("<file><name>metadata/pnyx%2D1_snapshot/tokens.sql</name></file>"))
 	f.Add(listed("<file><name>../x</name></file>"))
 	f.Fuzz(func(t *testing.T, text string) {
-		if backup.CheckMetadata(strings.NewReader(text), listedManifest) == nil &&
+		if _, err := backup.CheckMetadata(strings.NewReader(text), listedManifest); err == nil &&
 			(strings.Contains(text, "..") && strings.Contains(text, "<name>../") || strings.Contains(text, "<!")) {
 			t.Errorf("passes: %q", text)
 		}

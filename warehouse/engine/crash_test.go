@@ -35,7 +35,11 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 			table(t, instance)
 			occupy(t, instance)
 
-			env.MustDo(t, owner.Process.Signal(syscall.SIGKILL))
+			env.MustDo(t, owner.Process.Kill())
+			_ = owner.Wait()
+			if found, err := engine.Find(options.DataDir); err == nil {
+				t.Errorf("find after the owner was killed: got %+v, want an error", found)
+			}
 			var next *engine.Engine
 			env.Until(t, func() (err error) { // the orphan ends first
 				next, err = engine.Start(t.Context(), options)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -74,6 +75,9 @@ func Find(dataDir string) (Instance, error) {
 	var found Instance
 	if err := json.Unmarshal(text, &found); err != nil {
 		return Instance{}, fmt.Errorf("decode %s: %w", instancePath(dataDir), err)
+	}
+	if errors.Is(syscall.Kill(found.OwnerPID, 0), syscall.ESRCH) { // the orphan is about to end
+		return Instance{}, inUseError(dataDir)
 	}
 	return found, nil
 }

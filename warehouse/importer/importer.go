@@ -78,7 +78,7 @@ type KindReport struct {
 // report; an error means that the import stopped.
 func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	started := time.Now()
-	files, problems := source.Find(paths)
+	files, problems := source.Find(paths, o.MaxLineBytes)
 	run := importRun{
 		Options: o,
 		run: records.Import{

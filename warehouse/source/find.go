@@ -37,18 +37,20 @@ type File struct {
 // kind of record, as [record.Kinds] lists them, then by path; canonical files and then
 // files without records come last.
 //
-// In folders Find takes files whose names end in .ndjson or .jsonl, with or without
-// .gz, and does not follow links to folders. A path to a file may have any name.
+// In folders, and in those that links in them lead to, Find takes files whose names end in
+// .ndjson or .jsonl, with or without .gz. A path to a file may have any name.
 //
 // problems has an error for each path that cannot be read and for each file whose
 // first record matches no format. The other files are listed.
-func Find(paths []string) (files []File, problems []error) {
+//
+// maxLine is that of [Open].
+func Find(paths []string, maxLine int) (files []File, problems []error) {
 	found := fileSearch{seen: map[string]bool{}}
 	for _, path := range paths {
 		found.add(path)
 	}
 	for _, file := range found.files {
-		if err := file.sniff(); err != nil {
+		if err := file.sniff(lineLimit(maxLine)); err != nil {
 			found.problems = append(found.problems, err)
 			continue
 		}
@@ -71,7 +73,7 @@ func (f File) rank() int {
 type fileSearch struct {
 	files    []File
 	problems []error
-	// seen holds the resolved paths of files.
+	// seen holds the resolved paths of files, and of folders that a path or a link leads to.
 	seen map[string]bool
 }
 
@@ -81,21 +83,34 @@ func (s *fileSearch) add(path string) {
 	case err != nil:
 		s.problems = append(s.problems, err)
 	case info.IsDir():
-		s.addFolder(path)
+		if !s.addFolder(path) {
+			s.problems = append(s.problems, fmt.Errorf("%s: contains no file named *.ndjson or *.jsonl, with or without .gz", path))
+		}
 	default:
 		s.addFile(path, info)
 	}
 }
 
-// addFolder adds the files below a folder whose names mark them for import.
-func (s *fileSearch) addFolder(folder string) {
-	matched := false
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+// addFolder adds the files below a folder whose names mark them for import. It reports whether
+// there are any, or the folder was added before.
+func (s *fileSearch) addFolder(folder string) (matched bool) {
+	truePath := resolve(folder)
+	if s.seen[truePath] {
+		return true
+	}
+	s.seen[truePath] = true
+	// With the separator a folder that is a link is entered.
+	err := filepath.WalkDir(folder+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			s.problems = append(s.problems, err)
 			return nil
 		}
 		if entry.IsDir() {
+			return nil
+		}
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() { // by a link
+			matched = s.addFolder(path) || matched
 			return nil
 		}
 		if !hasImportName(path) {
@@ -105,22 +120,17 @@ func (s *fileSearch) addFolder(folder string) {
 			return nil
 		}
 		matched = true
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
+		if err != nil {
 			s.problems = append(s.problems, err)
-		case !info.IsDir():
-			s.addFile(path, info)
+			return nil
 		}
+		s.addFile(path, info)
 		return nil
 	})
 	if err != nil {
 		s.problems = append(s.problems, err)
 	}
-	if !matched {
-		s.problems = append(s.problems, fmt.Errorf(
-			"%s: contains no file named *.ndjson or *.jsonl, with or without .gz", folder))
-	}
+	return matched
 }
 
 // addFile adds a regular file unless it was added under another path.
@@ -162,14 +172,14 @@ func hasImportName(path string) bool {
 
 // sniff sets Format, Kind and Host from the first record. A truncated file passes if
 // that record can be read.
-func (f *File) sniff() (err error) {
+func (f *File) sniff(maxLine int) (err error) {
 	from, err := openStream(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
 
-	if err := f.sniffLines(&lines{from: from.text, limit: DefaultMaxLineBytes}); err != nil {
+	if err := f.sniffLines(&lines{from: from.text, limit: maxLine}); err != nil {
 		return err
 	}
 	format := f.Format.lookup()
@@ -198,7 +208,11 @@ func (f *File) sniffLines(from *lines) error {
 		if text = text[skipSpace(text, 0):]; len(text) == 0 {
 			continue
 		}
-		format, mismatch := sniffLine(text, tooLong)
+		if tooLong {
+			first = cmp.Or(first, fmt.Sprintf("is longer than %d bytes", from.limit))
+			continue
+		}
+		format, mismatch := sniffLine(text)
 		if format != nil {
 			f.Format = format.name
 			return nil
@@ -212,10 +226,7 @@ func (f *File) sniffLines(from *lines) error {
 		f.Path, first, describeFormats())
 }
 
-func sniffLine(text []byte, tooLong bool) (f *format, mismatch string) {
-	if tooLong {
-		return nil, fmt.Sprintf("is longer than %d bytes", DefaultMaxLineBytes)
-	}
+func sniffLine(text []byte) (f *format, mismatch string) {
 	var l line
 	in, ok := l.open(text)
 	if ok {

@@ -41,7 +41,7 @@ func TestFindRecognizesEachFormatByItsFirstRecord(t *testing.T) {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
 			path := write(t, t.TempDir(), forum+"/anything", source.SampleLine(format)+"\n")
-			files, problems := source.Find([]string{path})
+			files, problems := source.Find([]string{path}, 0)
 			if len(problems) > 0 || len(files) != 1 {
 				t.Fatalf("got files %+v and problems %v, want one file", files, problems)
 			}
@@ -69,7 +69,7 @@ func TestFindListsFilesInImportOrder(t *testing.T) {
 	write(t, folder, "a/empty.ndjson", "")
 	write(t, folder, "a/notes.txt", "another format")
 
-	files, problems := source.Find([]string{folder})
+	files, problems := source.Find([]string{folder}, 0)
 	check.Want(t, 0, len(problems), "problems", problems)
 	var got []string
 	for _, file := range files {
@@ -92,7 +92,7 @@ func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
-	files, problems := source.Find([]string{path, folder, folder + "/./votes.ndjson", link})
+	files, problems := source.Find([]string{path, folder, folder + "/./votes.ndjson", link}, 0)
 	want := []source.File{{
 		Path: path, Kind: record.KindBallot, Format: "Snapshot vote", Size: int64(len(source.SampleLine("Snapshot vote"))),
 	}}
@@ -101,11 +101,42 @@ func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 	}
 }
 
+func TestFindFollowsLinksToFolders(t *testing.T) {
+	t.Parallel()
+
+	folder := t.TempDir()
+	write(t, folder, "releases/2/votes.ndjson", source.SampleLine("Snapshot vote"))
+	write(t, folder, "releases/2/more/daos.ndjson", source.SampleLine("DAO"))
+	for link, to := range map[string]string{"current": "releases/2", "in/votes": "../releases/2", "releases/2/loop": "../.."} {
+		check.MustDo(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, link)), 0o750))
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	for _, path := range []string{"current", "in", "."} {
+		files, problems := source.Find([]string{filepath.Join(folder, path)}, 0)
+		check.Want(t, 0, len(problems), path, problems)
+		check.Want(t, 2, len(files), path, files)
+	}
+}
+
+func TestFindReadsLinesAsLongAsThoseThatAreImported(t *testing.T) {
+	t.Parallel()
+
+	long := strings.Replace(source.SampleLine("Snapshot vote"), "{", "{"+strings.Repeat(" ", source.DefaultMaxLineBytes), 1)
+	path := write(t, t.TempDir(), "votes", long)
+	_, problems := source.Find([]string{path}, 0)
+	check.Want(t, 1, len(problems), "problems by default", problems)
+	files, problems := source.Find([]string{path}, len(long))
+	check.Want(t, 0, len(problems), "problems", problems)
+	check.Want(t, 1, len(check.Must(readAll(t, files[0], len(long)))(t)), "records")
+}
+
 func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 
 	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+source.SampleLine("Snapshot vote"))
-	files, problems := source.Find([]string{path})
+	files, problems := source.Find([]string{path}, 0)
 	if len(problems) > 0 || len(files) != 1 || files[0].Format != "Snapshot vote" {
 		t.Errorf("got %+v and %v, want a file of Snapshot votes", files, problems)
 	}
@@ -135,7 +166,7 @@ func TestFindReportsProblemsAndListsTheOtherFiles(t *testing.T) {
 			folder := t.TempDir()
 			write(t, folder, test.file, test.content)
 			write(t, folder, "good.ndjson", good)
-			files, problems := source.Find([]string{folder})
+			files, problems := source.Find([]string{folder}, 0)
 			if len(files) != 1 || filepath.Base(files[0].Path) != "good.ndjson" {
 				t.Errorf("files: got %+v, want the good one", files)
 			}
@@ -151,7 +182,7 @@ func TestFindReportsUnreadablePaths(t *testing.T) {
 
 	folder := t.TempDir()
 	missing := filepath.Join(folder, "missing")
-	files, problems := source.Find([]string{missing, folder, os.DevNull})
+	files, problems := source.Find([]string{missing, folder, os.DevNull}, 0)
 	if len(files) != 0 || len(problems) != 3 {
 		t.Fatalf("got %+v and %v, want three problems and no file", files, problems)
 	}
@@ -172,7 +203,7 @@ func TestFindReadsTheHostFromTheFolder(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, t.TempDir(), folder+"/topics.ndjson", source.SampleLine("Discourse topic"))
-			files, problems := source.Find([]string{path})
+			files, problems := source.Find([]string{path}, 0)
 			switch {
 			case want == "" && len(problems) != 1:
 				t.Errorf("got %+v, want a problem", files)

@@ -40,6 +40,9 @@ type Reader struct {
 	err error
 }
 
+// lineLimit returns DefaultMaxLineBytes where there is no other maximum.
+func lineLimit(maxLine int) int { return cmp.Or(max(maxLine, 0), DefaultMaxLineBytes) }
+
 // Open opens a file that Find has listed. Lines of more than maxLine bytes are rejected; 0 or less means
 // DefaultMaxLineBytes. The caller must call Close.
 func Open(file File, maxLine int) (*Reader, error) {
@@ -53,7 +56,7 @@ func Open(file File, maxLine int) (*Reader, error) {
 	}
 	r := &Reader{
 		file: file, format: format, stream: from,
-		lines: lines{from: from.text, limit: cmp.Or(max(maxLine, 0), DefaultMaxLineBytes)},
+		lines: lines{from: from.text, limit: lineLimit(maxLine)},
 		line:  line{host: file.Host},
 	}
 	if format != nil && format.kind == record.KindBallot {

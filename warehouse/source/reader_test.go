@@ -79,7 +79,7 @@ func TestReaderReadsNothingFromEmptyFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, t.TempDir(), "votes.ndjson", content)
-			files, problems := source.Find([]string{path})
+			files, problems := source.Find([]string{path}, 0)
 			if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
 				t.Fatalf("got %+v and %v, want one file without a format", files, problems)
 			}
