@@ -64,21 +64,6 @@ func TestEachFaultOfTheChainHasASwitch(t *testing.T) {
 	}
 }
 
-func TestAReorganizationChangesHashes(t *testing.T) {
-	t.Parallel()
-	c := newChain()
-	_, before := c.Head()
-	restore := c.Branch()
-	c.Reorganize(1, nil)
-	if number, after := c.Head(); number != 10 || after == before {
-		t.Errorf("got block %d with hash %s, want another at 10", number, after)
-	}
-	restore()
-	if _, again := c.Head(); again != before {
-		t.Errorf("got hash %s after the return, want %s", again, before)
-	}
-}
-
 func TestAnswersToABatchComeInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	body := `[{"id":1,"method":"eth_chainId","params":[]},{"id":2,"method":"eth_chainId","params":[]}]`
