@@ -94,44 +94,16 @@ func TestFeedParametersSelectThePage(t *testing.T) {
 	}
 }
 
-func TestNextPageOfAFeedBeginsAfterTheLastRowShown(t *testing.T) {
+// What is past and what is to come stays as the first page had it.
+func TestNextPageOfDeadlinesKeepsItsTime(t *testing.T) {
 	t.Parallel()
-	event, signal := eventRows()[0], signalRows()[0]
-	// next writes the page after one, and reads both.
-	next := func(order, path string, write func(n *node)) {
-		t.Run(order, func(t *testing.T) {
-			t.Parallel()
-			n := newNode(t)
-			write(n)
-			path += "?limit=1&from=2026-01-01&to=2026-02-01&" + order
-			env.Want(t, "", n.listed(path+"&cursor="+n.listed(path)), "cursor", "after the last page")
-		})
-	}
-	for basis, after := range map[query.EventTime]governance.Timestamp{
-		query.EventTimeOccurred: event.EventTimeMs, query.EventTimeDiscovered: event.DiscoveredAt,
-	} {
-		next("timeBasis="+string(basis), "/v2/events", func(n *node) {
-			q := januaryEvents()
-			q.Basis = basis
-			n.writePage(q, eventRows())
-			q.After = &query.EventPosition{At: after, ID: "e1_b"}
-			n.writePage(q, []struct{}{})
-		})
-	}
-	for order, after := range map[query.SignalOrder]*governance.Timestamp{
-		query.SignalsByPriority: &signal.DetectedAt, query.SignalsByDetection: &signal.DetectedAt, query.SignalsByDeadline: signal.DeadlineAtMs,
-	} {
-		next("sort="+string(order), "/v2/signals", func(n *node) {
-			q := januarySignals()
-			q.Order = order
-			n.writePage(q, signalRows())
-			q.After = &query.SignalPosition{Score: 65, At: after, ID: "s1_b"}
-			if order == query.SignalsByDeadline { // past and to come stay as the first page had them
-				q.After.AsOf = new(dataAsOf)
-			}
-			n.writePage(q, []struct{}{})
-		})
-	}
+	n, q, signal := newNode(t), januarySignals(), signalRows()[0]
+	q.Order = query.SignalsByDeadline
+	n.writePage(q, signalRows())
+	q.After = &query.SignalPosition{Score: 65, At: signal.DeadlineAtMs, ID: "s1_b", AsOf: new(dataAsOf)}
+	n.writePage(q, []struct{}{})
+	const path = "/v2/signals?limit=1&from=2026-01-01&to=2026-02-01&sort=deadlineAsc"
+	env.Want(t, "", n.listed(path+"&cursor="+n.listed(path)), "cursor", "after the last page")
 }
 
 // What can be done about a signal depends on the time of the answer, and its ETag tells the two

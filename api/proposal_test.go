@@ -88,21 +88,6 @@ func TestProposalParametersSelectThePage(t *testing.T) {
 	}
 }
 
-func TestProposalCursorLeadsToTheRowsAfterTheLast(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	rows := listedRows()
-	q := firstProposals()
-	n.writePage(q, rows)
-	q.After = &rows[1].Position
-	n.writePage(q, rows[2:])
-	got := n.wantSuccess("/v2/proposals?limit=2")
-	if got.Meta.Page == nil || !got.Meta.Page.HasMore || got.Meta.Page.NextCursor == nil {
-		t.Fatalf("got page %+v, want another", got.Meta.Page)
-	}
-	env.WantSame(t, "second page", []string{"0xa"}, n.listedIDs("/v2/proposals?limit=2&cursor="+*got.Meta.Page.NextCursor))
-}
-
 func TestResolveIgnoresSpelling(t *testing.T) {
 	t.Parallel()
 	title := "Deploy"

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"net/url"
 	"testing"
 
 	"pnyx/cache"
@@ -79,37 +78,6 @@ func TestTopicParametersSelectThePage(t *testing.T) {
 		title := string(cache.NewPageRequest(q).Key())
 		n.writePage(q, titled(title))
 		t.Run(path, func(t *testing.T) { n.with(t).wantTitles("/v2/forum-topics"+path, title) })
-	}
-}
-
-func TestTopicCursorsContinueInTheirOrder(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	rows := titled("a", "b", "c")
-	rows[2].UpdatedAt = nil
-	for order, after := range map[query.TopicOrder]query.TopicPosition{
-		query.TopicsByUpdate:   {At: ago(1), Key: "t1_b"},
-		query.TopicsByCreation: {At: ago(20), Key: "t1_b"},
-		query.TopicsByReplies:  {Replies: 8, Key: "t1_b"},
-	} {
-		t.Run(string(order), func(t *testing.T) {
-			n, q := n.with(t), firstTopics(order)
-			n.writePage(q, rows)
-			path := "/v2/forum-topics?limit=2&sort=" + string(order)
-			first := n.wantTitles(path, "a", "b")
-			if !first.Meta.Page.HasMore || first.Meta.Page.NextCursor == nil {
-				t.Fatalf("got page %+v, want more", first.Meta.Page)
-			}
-			q.After = &after
-			n.writePage(q, rows[2:])
-			next := path + "&cursor=" + url.QueryEscape(*first.Meta.Page.NextCursor)
-			if last := n.wantTitles(next, "c"); last.Meta.Page.HasMore {
-				t.Errorf("got page %+v, want no more", last.Meta.Page)
-			}
-			if problems := n.wantProblems(next + "&minReplies=1"); len(problems) != 1 || problems[0].Parameter != "cursor" {
-				t.Errorf("the cursor with another filter: got %+v, want it rejected", problems)
-			}
-		})
 	}
 }
 
