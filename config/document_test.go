@@ -38,25 +38,6 @@ func TestUpdateTableReplacesOnlyTheTextBetweenTheMarkers(t *testing.T) {
 	}
 }
 
-func TestMarkdownHasALineForEverySetting(t *testing.T) {
-	t.Parallel()
-	for _, want := range []string{
-		"**Warehouse**",
-		"- `PNYX_DATA` (`./data`, path): Folder of the embedded warehouse.",
-		"- `CLICKHOUSE_URL` (clickhouse:// tcp:// http:// https://, secret): ClickHouse server to use; empty: the embedded one.",
-		"- `PNYX_LOG_FORMAT` (`text`, text|json): Format of log lines.",
-	} {
-		if !strings.Contains(config.Markdown(), want+"\n") {
-			t.Errorf("got %s\nwant the line %s", config.Markdown(), want)
-		}
-	}
-	for _, s := range config.Settings() {
-		if !strings.Contains(config.Markdown(), "- `"+s.Name+"` (") {
-			t.Errorf("Markdown() has no line of %s", s.Name)
-		}
-	}
-}
-
 func TestEverySettingIsDescribedCompletely(t *testing.T) {
 	t.Parallel()
 	names := make(map[string]bool)
