@@ -347,9 +347,12 @@ func (d *dossiers) dossierBallot(key string, b cast) object {
 		}
 	}
 	power, _ := d.all(key)
+	share := percentOf(ratio(b.power), power)
+	if len(keys) == 0 && p.basis(d.now, d.want.results[key]) == "upstream" {
+		share = nil // upstream may leave the ballot out of its total
+	}
 	return object{
-		"voterIdentity": b.voter, "choiceKeys": keys, "votingPower": decimalText(b.power, places),
-		"sharePercent": percentOf(ratio(b.power), power), "votedAt": stamp(b.at),
+		"voterIdentity": b.voter, "choiceKeys": keys, "votingPower": decimalText(b.power, places), "sharePercent": share, "votedAt": stamp(b.at),
 	}
 }
 

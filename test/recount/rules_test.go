@@ -582,9 +582,10 @@ func (b cast) positions() (named []int) {
 }
 
 // invalid reports whether a ballot is malformed, or ranks a part only where upstream did not count
-// such ballots.
+// such ballots, as it never does by Copeland's rule.
 func (p *poll) invalid(b cast) bool {
-	return p.malformed(b) || p.kind == "ranked-choice" && p.wantsAll() && !p.ranksAll(b) && len(b.positions()) > 0
+	partial := p.kind == "copeland" || p.kind == "ranked-choice" && p.wantsAll()
+	return p.malformed(b) || partial && !p.ranksAll(b) && len(b.positions()) > 0
 }
 
 func (p *poll) ranksAll(b cast) bool { return len(b.positions()) == len(p.keys) }
