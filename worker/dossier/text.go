@@ -317,16 +317,18 @@ func lastWord(text string) string {
 	return text[len(strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Sc, r) })):]
 }
 
-// moneyIn returns what the money of a payment is of.
+// moneyIn returns what the money of a payment is of; empty where that is not known.
 func moneyIn(chain string, t governance.DossierTransfer) string {
-	const gnosis = "eip155:100" // its native money is of dollars
-	switch {
-	case t.Token == nil && chain == gnosis:
-		return "usd"
-	case t.Token == nil:
-		return "eth"
+	if t.Token != nil {
+		return moneyOf(warehouse.TextOrEmpty(t.Symbol))
 	}
-	return moneyOf(warehouse.TextOrEmpty(t.Symbol))
+	switch chain { // its native money
+	case "eip155:1", "eip155:10", "eip155:324", "eip155:8453", "eip155:42161", "eip155:59144", "eip155:534352":
+		return "eth"
+	case "eip155:100":
+		return "usd"
+	}
+	return ""
 }
 
 // states says what the text states of a payment, which is nothing where there is no text; the amount cannot be told where
