@@ -144,7 +144,7 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 	return p.loadTurnout(v)
 }
 
-// isPartial reports whether the numbers of a vote are those of a part of its ballots, and decide nothing.
+// isPartial reports whether a vote is counted by a part of its ballots, which decides nothing.
 func isPartial(s governance.VoteSummary) bool {
 	return s.Basis != nil && *s.Basis == governance.BallotsBasis && s.CoverageStatus == governance.Partial
 }

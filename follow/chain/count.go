@@ -23,8 +23,8 @@ const (
 	countDelay = 10 * time.Minute
 )
 
-// ended is a proposal whose votes are counted, with the governor that states it.
-type ended struct {
+// polled is a proposal whose votes are counted, with the governor that states it.
+type polled struct {
 	*governor
 
 	id string
@@ -67,7 +67,7 @@ func (c counter) countEnded(ctx context.Context) error {
 
 // ask returns what contracts count of proposals as of a block, nil where they do not say or the block
 // is not there, and the ballots that are held.
-func (c counter) ask(ctx context.Context, of []ended, block string) (stated []*[3]*big.Int, held map[record.RefHash]counts.VoteTotals, err error) {
+func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*[3]*big.Int, held map[record.RefHash]counts.VoteTotals, err error) {
 	var methods []method
 	refs := make([]record.RefHash, len(of))
 	for i, p := range of {
@@ -115,7 +115,7 @@ func (c counter) countOpen(ctx context.Context) error {
 
 // noteCount writes that a proposal was compared with the contract's count. One that differs is
 // what upstream states of the proposal, until the votes held agree.
-func (c counter) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agrees bool) error {
+func (c counter) noteCount(ctx context.Context, p polled, stated *[3]*big.Int, agrees bool) error {
 	c.writing.Lock()
 	if p.Counted = agrees; agrees {
 		stated = nil
@@ -132,7 +132,7 @@ func (c counter) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, ag
 }
 
 // state writes the contract's count to a proposal, nil for none, unless it is there.
-func (c counter) state(ctx context.Context, p ended, stated *[3]*big.Int) error {
+func (c counter) state(ctx context.Context, p polled, stated *[3]*big.Int) error {
 	var texts []string
 	for i := 0; stated != nil && i < len(stated); i++ {
 		texts = append(texts, stated[i].String())
@@ -150,7 +150,7 @@ func (c counter) state(ctx context.Context, p ended, stated *[3]*big.Int) error 
 
 // uncounted returns some proposals whose last blocks are final and whose votes were not
 // compared with the contract's count.
-func (c counter) uncounted() []ended {
+func (c counter) uncounted() []polled {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
@@ -163,7 +163,7 @@ func (c counter) uncounted() []ended {
 }
 
 // due returns the proposals whose notes a rule chooses. Those of a Governor whose past is not read wait.
-func (c counter) due(is func(*note) bool) (due []ended) {
+func (c counter) due(is func(*note) bool) (due []polled) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
@@ -172,7 +172,7 @@ func (c counter) due(is func(*note) bool) (due []ended) {
 		}
 		for id, n := range g.notes {
 			if !n.Withdrawn && is(n) {
-				p := ended{governor: g, id: id, note: n}
+				p := polled{governor: g, id: id, note: n}
 				if n.End.At != nil {
 					p.endAt = n.End.At.Time()
 				}
@@ -187,7 +187,7 @@ func (c counter) due(is func(*note) bool) (due []ended) {
 // where it does not say. votes are the words of proposalVotes, parts the words of the
 // proposal's struct, which contracts like Bravo (and Alpha, without abstentions) lay out as
 // id, proposer, eta, start, end, for, against, abstain.
-func (p ended) counted(votes, parts any) *[3]*big.Int {
+func (p polled) counted(votes, parts any) *[3]*big.Int {
 	if sides, _ := votes.([]*big.Int); len(sides) == 3 {
 		return &[3]*big.Int{sides[0], sides[1], sides[2]}
 	}
@@ -206,7 +206,7 @@ func (p ended) counted(votes, parts any) *[3]*big.Int {
 
 // agrees reports whether the held votes add up to a contract's count. Amounts with more
 // decimals than are kept are rounded vote by vote, and agree with none.
-func (p ended) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
+func (p polled) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
 	if held.Rounded > 0 {
 		return true
 	}
@@ -221,7 +221,7 @@ func (p ended) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
 }
 
 // exceeds reports whether a contract counts more power than the held votes have.
-func (p ended) exceeds(stated [3]*big.Int, held counts.VoteTotals) bool {
+func (p polled) exceeds(stated [3]*big.Int, held counts.VoteTotals) bool {
 	counts, sum := p.rulesOf(p.id), new(big.Int)
 	for _, units := range stated {
 		sum.Add(sum, units)
@@ -232,7 +232,7 @@ func (p ended) exceeds(stated [3]*big.Int, held counts.VoteTotals) bool {
 
 // readVotesAgain reads the blocks from a proposal's creation to its end and mends what is
 // held of them.
-func (c counter) readVotesAgain(ctx context.Context, p ended) error {
+func (c counter) readVotesAgain(ctx context.Context, p polled) error {
 	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, []records.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
 	if err != nil {
 		return err

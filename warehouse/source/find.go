@@ -43,7 +43,7 @@ type File struct {
 // problems has an error for each path that cannot be read and for each file whose
 // first record matches no format. The other files are listed.
 //
-// maxLine is that of [Open].
+// maxLine is as for [Open].
 func Find(paths []string, maxLine int) (files []File, problems []error) {
 	found := fileSearch{seen: map[string]bool{}}
 	for _, path := range paths {

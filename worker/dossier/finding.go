@@ -303,7 +303,7 @@ type sum struct {
 	isUneven     bool
 }
 
-// keys are those of the sums that a payment is part of: of its token, and of its token to its recipient.
+// keys name the sums that a payment is part of: of its token, and of its token to its recipient.
 func (p payment) keys() [2][3]string {
 	token := warehouse.TextOrEmpty(p.Token)
 	return [2][3]string{{p.chain, token}, {p.chain, token, p.To}}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/panics"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
@@ -25,7 +24,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 			return err
 		}
 		if generation != 0 {
-			var reading errgroup.Group // a copy is read without knowing the proposal
+			reading, _ := panics.WithContext(ctx) // a copy is read without knowing the proposal
 			reading.Go(describe)
 			rows, err = pages.ListBallots(ctx, p.Warehouse, pages.BallotSource{Generation: generation}, q)
 			return errors.Join(err, reading.Wait())
