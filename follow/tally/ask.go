@@ -29,7 +29,7 @@ func (t *Tally) endless(name, of string, pages int) error {
 	return fmt.Errorf("%w: %s has more than %d pages of %s of %s", follow.ErrEndless, t.Host.Name(), pages, name, of)
 }
 
-// queryError is what the API says of a query that it does not answer.
+// queryError is what the API says of a query that it does not answer, or what is wrong with its answer.
 type queryError struct{ message string }
 
 // Error implements error.
@@ -113,7 +113,7 @@ func (t *Tally) send(ctx context.Context, name string, query []byte, input map[s
 		got.incomplete[node] = err
 	}
 	if isNone {
-		return answer{}, response.Status, fmt.Errorf("answer of %s to query %s has no data", t.Host.Name(), name)
+		return answer{}, response.Status, &queryError{fmt.Sprintf("answer of %s to query %s has no data", t.Host.Name(), name)}
 	}
 	return got, response.Status, nil
 }
@@ -161,9 +161,9 @@ func (o *organization) page(ctx context.Context, name string, filters map[string
 	}
 	switch err := fetch.Decode(answered.value, &said); {
 	case err != nil || said.PageInfo == nil || said.Nodes == nil:
-		return page{}, fmt.Errorf("answer of %s to query %s is no page", o.Host.Name(), name)
+		return page{}, &queryError{fmt.Sprintf("answer of %s to query %s is no page", o.Host.Name(), name)}
 	case len(said.Nodes) > maxPage:
-		return page{}, fmt.Errorf("%s answers %d nodes of %s where %d were asked for", o.Host.Name(), len(said.Nodes), name, maxPage)
+		return page{}, &queryError{fmt.Sprintf("%s answers %d nodes of %s where %d were asked for", o.Host.Name(), len(said.Nodes), name, maxPage)}
 	case len(said.Nodes) == 0:
 		return page{short: true}, nil
 	case after != "" && said.PageInfo.LastCursor == after:

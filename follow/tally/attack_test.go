@@ -1,6 +1,7 @@
 package tally_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,4 +158,109 @@ func TestAttackPagesThatNeverEndAreLeft(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAttackWhatIsAnsweredOfOneProposalHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, lie := range map[string]string{
+		"nothing":         `{"data":{"proposal":null}}`,
+		"another one":     `{"data":{"proposal":{"id":"5"}}}`,
+		"a list of votes": `{"data":{"votes":[]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			ids, lying := f.propose(2, 2), f.tamper()
+			f.Poll(order()...)
+			f.Vote(ids[0], "0xDD", "for", "9")
+			lying.Change(func(asked string, answer []byte) []byte {
+				if strings.Contains(asked, "ProposalInput!") && strings.Contains(asked, ids[1]) {
+					return []byte(lie)
+				}
+				return answer
+			})
+			if err := f.TryPoll(t.Context(), "watch"); err == nil {
+				t.Error("got no error")
+			}
+			f.wantTruth()
+		})
+	}
+}
+
+func TestAttackVotesThatNeverEndHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, cursor := range map[string]string{"the same cursor": "same", "two cursors in turn": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			ids, lying := f.propose(2, 25), f.tamper()
+			for _, id := range ids {
+				f.SetStatus(id, "executed")
+			}
+			pages := 0
+			lying.Change(func(asked string, answer []byte) []byte {
+				if strings.Contains(asked, "VotesInput!") && strings.Contains(asked, ids[1]) {
+					pages++
+					lie := cursor
+					if lie == "" {
+						lie = fmt.Sprint("turn ", pages%2)
+					}
+					return withCursor(answer, lie)
+				}
+				return answer
+			})
+			for range 5 {
+				_ = f.TryPoll(t.Context(), "backfill") // the walk over the votes of ids[1] fails
+			}
+			_, ballots := f.held()
+			held := 0
+			for _, b := range ballots {
+				if b.Proposal.ExternalID == ids[0] {
+					held++
+				}
+			}
+			env.Want(t, 25, held, "ballots of the other proposal")
+			env.Want(t, governance.SourceBehind, f.cursor("backfill").State, "without the votes of one proposal")
+			lying.Change(func(_ string, answer []byte) []byte { return answer })
+			f.clock.Step(time.Hour)
+			f.Poll("backfill")
+			f.wantTruth()
+			env.Want(t, governance.SourceLive, f.cursor("backfill").State, "with all votes")
+		})
+	}
+}
+
+// withCursor replaces the cursor of a page of votes, and gives it the beginning of the list again.
+func withCursor(answer []byte, cursor string) []byte {
+	var said struct {
+		Data map[string]struct {
+			Nodes    []json.RawMessage `json:"nodes"`
+			PageInfo map[string]any    `json:"pageInfo"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(answer, &said) != nil || said.Data["votes"].PageInfo == nil {
+		return []byte(`{"data":{"votes":{"nodes":[{}],"pageInfo":{"lastCursor":"` + cursor + `"}}}}`)
+	}
+	said.Data["votes"].PageInfo["lastCursor"] = cursor
+	text, _ := json.Marshal(map[string]any{"data": said.Data})
+	return text
+}
+
+func TestAttackAnEmptyListOfVotesWithdrawsNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.propose(1, 3)[0]
+	f.SetStatus(id, "executed")
+	f.Poll(order()...)
+	f.wantTruth()
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "VotesInput!") {
+			return []byte(`{"data":{"votes":{"nodes":[],"pageInfo":{"lastCursor":""}}}}`)
+		}
+		return bytes.ReplaceAll(answer, []byte(`"voteStats"`), []byte(`"none"`))
+	})
+	f.clock.Step(day)
+	f.Poll(order()...)
+	_, ballots := f.held()
+	env.Want(t, 3, len(ballots), "ballots")
 }

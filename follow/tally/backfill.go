@@ -3,6 +3,8 @@ package tally
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"pnyx/follow"
@@ -36,7 +38,8 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 		if o.walk = o.nextWalk(); o.walk != nil {
 			return true, nil
 		}
-		if more = false; at.Done && cursor.State == o.state() {
+		state, _ := o.readState()
+		if more = false; at.Done && cursor.State == state {
 			return false, nil
 		}
 		at.Done = true
@@ -86,13 +89,11 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 // they may be unknown by now.
 func (o *organization) startOver(err error) error {
 	const maxRefusals = 3 // how often a page is asked for before its cursor counts as unknown
-	if errors.Is(err, follow.ErrEndless) {
-		o.after, o.pages, o.walk = "", 0, nil
-	}
-	if !errors.As(err, new(*queryError)) {
+	isEndless := errors.Is(err, follow.ErrEndless)
+	if !isEndless && !errors.As(err, new(*queryError)) {
 		return err
 	}
-	if o.refusals++; o.refusals == maxRefusals {
+	if o.refusals++; isEndless || o.refusals == maxRefusals {
 		if o.walk != nil { // another proposal's may go on
 			o.refused[o.walk.proposal] = o.Clock.Now()
 		}
@@ -101,8 +102,18 @@ func (o *organization) startOver(err error) error {
 	return err
 }
 
+// readState is state, and behind with the reason while there are votes that could not be read.
+func (o *organization) readState() (state governance.SourceState, reason string) {
+	if len(o.refused) == 0 {
+		return o.state(), ""
+	}
+	newest := slices.MaxFunc(slices.Collect(maps.Keys(o.refused)), compareIDs)
+	return governance.SourceBehind, "votes on proposal " + newest + " could not be read"
+}
+
 // walked notes that all votes of a proposal were read.
 func (o *organization) walked(ctx context.Context, w *walk) error {
+	delete(o.refused, w.proposal)
 	return o.note(ctx, map[string]func(*note){w.proposal: func(n *note) {
 		n.Walked, n.WalkedAt, n.Closed, n.Recount = &w.stated, new(o.Clock.Now()), w.closed, false
 		if compareIDs(w.first, n.Newest) > 0 {
@@ -115,7 +126,7 @@ func (o *organization) walked(ctx context.Context, w *walk) error {
 func (o *organization) progress(cursor *records.FollowCursor, at backfillPosition) {
 	cursor.State = governance.SourceBackfilling
 	if at.Done {
-		cursor.State = o.state()
+		cursor.State, cursor.Error = o.readState()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

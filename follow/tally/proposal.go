@@ -259,7 +259,7 @@ func (o *organization) askProposal(ctx context.Context, id string) (json.RawMess
 		ID string `json:"id"`
 	}
 	if err := fetch.Decode(answered.value, &said); err != nil || said.ID != id {
-		return nil, fmt.Errorf("answer of %s to proposal %s is another one, or none", o.Host.Name(), id)
+		return nil, &queryError{fmt.Sprintf("answer of %s to proposal %s is another one, or none", o.Host.Name(), id)}
 	}
 	return answered.value, nil
 }

@@ -176,7 +176,6 @@ func (o *organization) nextWalk() *walk {
 // page. done is true then.
 func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn uint64, err error) {
 	if w.pages++; w.pages > w.most() {
-		o.walk = nil
 		return false, 0, o.endless("votes", w.proposal, w.most())
 	}
 	got, err := o.page(ctx, queryVotes, map[string]any{"proposalId": w.proposal}, w.after)
@@ -205,14 +204,14 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 	return last, withdrawn, nil
 }
 
-// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw fewer
-// than are stated says nothing, nor does one about votes since it began.
+// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none, or fewer
+// than are stated, says nothing, nor does one about votes since it began.
 func (o *organization) gone(ctx context.Context, w *walk) (gone []record.Record, err error) {
-	if uint64(len(w.seen)) < w.stated {
+	if len(w.seen) == 0 || uint64(len(w.seen)) < w.stated {
 		return nil, nil
 	}
 	err = records.HeldBallots(ctx, o.journal.Warehouse, ref(w.proposal), func(b record.Ballot) error {
-		if !w.seen[b.VoteID] && (w.first == "" || compareIDs(b.VoteID, w.first) < 0) {
+		if !w.seen[b.VoteID] && compareIDs(b.VoteID, w.first) < 0 {
 			b.Withdrawn = true
 			gone = append(gone, &b)
 		}
