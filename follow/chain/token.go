@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -146,8 +145,7 @@ func (c tokens) statementRecords(rows []records.ChainLog) (records []record.Reco
 		r, err := g.statement(l)
 		if err != nil {
 			c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.LogIndex), fmt.Errorf("%s: %w", g.source.ID, err))
-		}
-		if r != nil {
+		} else if r != nil {
 			records = append(records, r)
 		}
 	}
@@ -187,7 +185,8 @@ func (g *governor) statement(l records.ChainLog) (record.Record, error) {
 		return delegationOf(placed, values.text(0), data)
 	default:
 	}
-	space, err := spaceOf(values.text(1))
+	id, err := unhex(values.text(1))
+	space := strings.TrimRight(string(id), "\x00") // many ids are no names
 	if err != nil || !g.delegating.spaces[space] {
 		return nil, err
 	}
@@ -222,19 +221,6 @@ func delegationOf(placed record.Placed, holder string, data []byte) (*record.Del
 		}
 	}
 	return d, nil
-}
-
-// spaceOf returns the space whose name is in 32 bytes, with zeros behind; empty for every space.
-func spaceOf(id string) (string, error) {
-	bytes, err := unhex(id)
-	if err != nil {
-		return "", err
-	}
-	space := strings.TrimRight(string(bytes), "\x00")
-	if !utf8.ValidString(space) || strings.ContainsRune(space, 0) {
-		return "", fmt.Errorf("%w: a space of no name", errLayout)
-	}
-	return space, nil
 }
 
 // readSupplies asks each token for its supply as of the final block, and writes those that changed.

@@ -238,6 +238,41 @@ func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 	f.wantDelegations()
 }
 
+// Anybody may name a space of a registry, and many ids are hashes.
+func TestSpacesOfNoNameAreOtherSpaces(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.delegations, f.registries = true, []chain.Registry{{Address: registryAddress, Spaces: []string{"dao.eth"}}}
+	f.chain.Create(registryAddress, 1)
+	f.chain.Mine(
+		inSpace("dao.eth", account(1), account(2)), inSpace("other.eth", account(1), account(2)),
+		fake.Emit(registryAddress, "SetDelegate(address,bytes32,address)", 3, account(1), fake.Hex("0x"+strings.Repeat("fe", 32)), account(2)),
+		fake.Emit(registryAddress, "ClearDelegate(address,bytes32,address)", 3, account(1), fake.Hex("0x00"+strings.Repeat("61", 31)), account(2)),
+	)
+	f.chain.MineEmpty(fakeFinality + 2)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	f.wantDelegations()
+	env.Want(t, 0, env.Rejected(t, f.warehouse, f.upstream.Sources()[0]), "rejected")
+}
+
+func TestASplitThatIsNoneHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.delegations = true
+	f.chain.Create(tokenAddress, 1)
+	broken := split(account(1), account(2), account(3))
+	broken.Note, broken.Data = nil, broken.Data[:len(broken.Data)-64]
+	f.chain.Mine(broken, delegateTo(account(4), account(5)), votesOf(account(5), 100_000_000_000_000_001))
+	f.chain.MineEmpty(fakeFinality + 2)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	f.wantDelegations()
+	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
+		t.Error("got nothing rejected, want the split")
+	}
+}
+
 func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
