@@ -181,7 +181,7 @@ func TestDAOLineListsSources(t *testing.T) {
 
 	checkRecords(t, "DAO", []recordTest{
 		{
-			"all stated", `{"daoId":"harbor","name":"Harbor DAO","sources":[{"provider":"snapshot","id":"harbor.eth"},{"provider":"discourse","id":"forum.harbor.example"}]}`,
+			"all stated", `{"daoId":"harbor","name":"Harbor DAO","sources":[{"provider":"snapshot","id":"harbor.eth"},{"provider":"discourse","id":"Forum.Harbor.Example"}]}`,
 			&record.DAO{ID: "harbor", Name: "Harbor DAO", Sources: []record.SourceRef{
 				{Provider: governance.Snapshot, ID: "harbor.eth"},
 				{Provider: governance.Discourse, ID: "forum.harbor.example"},

@@ -21,14 +21,15 @@ func readDAO(in object) record.Record {
 	return dao
 }
 
-// readSourceRef reads a source of a DAO. The address of a Governor may have any case.
+// readSourceRef reads a source of a DAO. The address of a Governor and the host of a forum may have any case.
 func readSourceRef(in object) record.SourceRef {
 	id := in.get("id")
 	ref := record.SourceRef{Provider: oneOf(in.get("provider"), governance.Providers()...), ID: id.identifier()}
-	if ref.Provider == governance.Governor {
-		if ref.ID = strings.ToLower(ref.ID); !governance.IsGovernorID(ref.ID) {
-			id.rejectUnlike("eip155:<chain>:<address>")
-		}
+	if ref.Provider == governance.Governor || ref.Provider.IsForum() {
+		ref.ID = strings.ToLower(ref.ID)
+	}
+	if ref.Provider == governance.Governor && !governance.IsGovernorID(ref.ID) {
+		id.rejectUnlike("eip155:<chain>:<address>")
 	}
 	return ref
 }
