@@ -243,7 +243,7 @@ func TestInvalidSnapshotVoteIsRejectedWithItsField(t *testing.T) {
 		{"voter null", `{"id":"v","proposal":{"id":"p"},"voter":null,"choice":1,"vp":1}`, `voter is null; want a string`},
 		{"voter empty", `{"id":"v","proposal":{"id":"p"},"voter":"","choice":1,"vp":1}`, `voter is empty; want an identifier`},
 		{"voter with a NUL", `{"id":"v","proposal":{"id":"p"},"voter":"0x\u0000","choice":1,"vp":1}`, `voter is "0x\u0000"; want an identifier without control characters`},
-		{"voter too long", `{"id":"v","proposal":{"id":"p"},"voter":"` + strings.Repeat("x", 1025) + `","choice":1,"vp":1}`, `voter has 1025 bytes; want an identifier of at most 1024`},
+		{"voter too long", `{"id":"v","proposal":{"id":"p"},"voter":"` + strings.Repeat("x", 513) + `","choice":1,"vp":1}`, `voter has 513 bytes; want an identifier of at most 512`},
 		{"no vote id", `{"proposal":{"id":"p"},"voter":"0x1","choice":1,"vp":1}`, `id is missing; want a string`},
 		{"no proposal", `{"id":"v","voter":"0x1","choice":1,"vp":1}`, `proposal.id is missing; want a string`},
 		{"proposal id as a number", `{"id":"v","proposal":{"id":7},"voter":"0x1","choice":1,"vp":1}`, `proposal.id is a number; want a string`},

@@ -15,9 +15,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// maxIdentifier is the maximum length of an identifier in bytes. Identifiers in use are
-// shorter than 100; they become parts of sorting keys and of URLs.
-const maxIdentifier = 1024
+// maxIdentifier is the maximum length of an identifier in bytes, and of one that the API takes in
+// parameters. Identifiers in use are shorter than 100; they become parts of sorting keys and of URLs.
+const maxIdentifier = 512
 
 // value is the value of a field or an element of an array. An accessor returns the zero
 // value if the value is missing or null, and rejects the line if it has another type.
