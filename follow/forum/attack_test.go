@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,5 +116,38 @@ func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) 
 	f.Poll("log")
 	if cursor := f.cursor("log"); cursor.State != governance.SourceLive || cursor.Error != "" {
 		t.Errorf("got %s, %q after there are posts", cursor.State, cursor.Error)
+	}
+}
+
+func TestAttackWhatIsAnsweredOfOneTopicHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"another topic":       func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":9,"post_stream":{}}`)) },
+		"a field twice":       func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":2,"id":2,"post_stream":{}}`)) },
+		"a page of a network": func(w http.ResponseWriter) { http.Error(w, "<html>Sorry, you have been blocked</html>", http.StatusForbidden) },
+		"too much":            func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 33<<20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.addTopics(3, 0)
+			var honest atomic.Bool
+			_, f.address = env.StartTamper(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/t/2.json" || honest.Load() {
+					f.serve(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				answer(w)
+			}))
+			f.restart()
+			f.Poll("backfill", "watch", "log")
+			env.Want(t, 2, len(f.shown()), "topics", "the two others")
+			env.Want(t, 1, env.Rejected(t, f.warehouse, f.followed.Sources()[0]), "rejected")
+			honest.Store(true)
+			f.Poll("watch")
+			f.wantTruth()
+			env.Want(t, 0, env.Rejected(t, f.warehouse, f.followed.Sources()[0]), "rejected", "none that was read since")
+		})
 	}
 }

@@ -46,8 +46,7 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 		var private []string
 		for _, id := range chunk {
 			answer, err := l.topic(ctx, id)
-			refused, is := errors.AsType[*fetch.StatusError](err)
-			if ofTopic := is && refused.Status == http.StatusInternalServerError || errors.Is(err, errElsewhere); ofTopic && !failed {
+			if !failed && l.isOfTopic(ctx, err) {
 				failed, found.failed[id] = true, true // a second one in a row is the forum's
 				l.journal.Reject(l.Sources()[0], id, err)
 				continue
@@ -80,6 +79,20 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 		}
 	}
 	return found, nil
+}
+
+// isOfTopic reports whether an error is of the topic that was asked for: the forum fails to answer it, or
+// answers something else while it answers what it is.
+func (l *pollers) isOfTopic(ctx context.Context, err error) bool {
+	refused, is := errors.AsType[*fetch.StatusError](err)
+	switch {
+	case is && refused.Status == http.StatusInternalServerError, errors.Is(err, errElsewhere):
+		return true
+	case is && refused.Status < http.StatusInternalServerError, errors.Is(err, errNoForum), errors.Is(err, fetch.ErrTooLarge):
+		_, err = l.about(ctx)
+		return err == nil
+	}
+	return false
 }
 
 // read appends the record of an item to records. An item that is no record is kept aside.
