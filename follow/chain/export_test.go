@@ -26,6 +26,8 @@ func IsUnknown(e *RPCError) bool {
 	_, ofRange := refusedSpan(e, 500)
 	return !e.isUnderstood() && !ofRange
 }
+func IsReverted(e *RPCError) bool { return e.isReverted() && !e.isLimit() }
+
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
 

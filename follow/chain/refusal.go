@@ -50,7 +50,8 @@ var (
 		`is pruned|out ?of ?range ?error|distance to target block|metadata is not found`)
 	aheadText = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|` +
 		`(?:beyond|greater than) (?:the |current |latest )*(?:head|block|executed)|blocks? .{0,80}cannot be found`)
-	revertedText = regexp.MustCompile(`(?i)revert|invalid ?(?:fe)?opcode|(?:invalid|bad) (?:jump|instruction)|out of gas|stack underflow|vm execution error`)
+	revertedText = regexp.MustCompile(`(?i)revert|invalid ?(?:fe)?opcode|(?:invalid|bad) (?:jump|instruction)|out ?of ?gas|vm execution error|` +
+		`stack ?(?:underflow|overflow|limit reached)|opcode ?not ?found|return data out of bounds|out ?of ?offset|gas uint64 overflow`)
 	// addressText are the words for too many addresses in one filter.
 	addressText = regexp.MustCompile(`(?i)(?:less number of|fewer|too many|max(?:imum)?(?: number of)?) addresses`)
 	fundsText   = regexp.MustCompile(`(?i)insufficient (?:funds|balance)`)

@@ -98,6 +98,13 @@ func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 		"QuickNode's limit":        {-32007, "50/second request limit reached - reduce calls per second", chain.IsLimit},
 		"a limit and no more":      {-32005, "limit exceeded", chain.IsLimit},
 		"a limit without a code":   {-32000, "daily quota reached", chain.IsLimit},
+		"geth's stack":             {-32000, "stack limit reached 1024 (1023)", chain.IsReverted},
+		"geth's copy":              {-32000, "evm: return data out of bounds", chain.IsReverted},
+		"geth's gas":               {-32000, "gas uint64 overflow", chain.IsReverted},
+		"Reth's stack":             {-32003, "EVM error: StackOverflow", chain.IsReverted},
+		"Reth's copy":              {-32003, "EVM error: OutOfOffset", chain.IsReverted},
+		"Reth's gas":               {-32003, "out of gas: gas required exceeds: 50000000", chain.IsReverted},
+		"an unknown opcode":        {-32003, "EVM error: OpcodeNotFound", chain.IsReverted},
 		"what nobody knows":        {-32099, "upstream exceeded its mood", chain.IsUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
