@@ -205,7 +205,10 @@ func TestAttackVotesThatNeverEndHoldUpNoOther(t *testing.T) {
 					if lie == "" {
 						lie = fmt.Sprint("turn ", pages%2)
 					}
-					return withCursor(answer, lie)
+					if bytes.Contains(answer, []byte(`"errors"`)) { // of the cursor, which is none
+						return []byte(`{"data":{"votes":{"nodes":[{}],"pageInfo":{"lastCursor":"` + lie + `"}}}}`)
+					}
+					return changePage(answer, func(_ []json.RawMessage, info map[string]any) { info["lastCursor"] = lie })
 				}
 				return answer
 			})
@@ -230,20 +233,56 @@ func TestAttackVotesThatNeverEndHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// withCursor replaces the cursor of a page of votes, and gives it the beginning of the list again.
-func withCursor(answer []byte, cursor string) []byte {
+// changePage changes a page of votes; an answer that is none is as it was.
+func changePage(answer []byte, change func(nodes []json.RawMessage, info map[string]any)) []byte {
 	var said struct {
 		Data map[string]struct {
 			Nodes    []json.RawMessage `json:"nodes"`
 			PageInfo map[string]any    `json:"pageInfo"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(answer, &said) != nil || said.Data["votes"].PageInfo == nil {
-		return []byte(`{"data":{"votes":{"nodes":[{}],"pageInfo":{"lastCursor":"` + cursor + `"}}}}`)
+	if json.Unmarshal(answer, &said) != nil || len(said.Data["votes"].Nodes) == 0 {
+		return answer
 	}
-	said.Data["votes"].PageInfo["lastCursor"] = cursor
+	change(said.Data["votes"].Nodes, said.Data["votes"].PageInfo)
 	text, _ := json.Marshal(map[string]any{"data": said.Data})
 	return text
+}
+
+func TestAttackAPageThatSkipsAVoteIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, always := range map[string]bool{"once": false, "for ever": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			id, lying := f.propose(1, 25)[0], f.tamper()
+			f.SetStatus(id, "executed")
+			skips := func(asked string, answer []byte) []byte {
+				if !strings.Contains(asked, "VotesInput!") || strings.Contains(asked, "afterCursor") {
+					return answer
+				}
+				return changePage(answer, func(nodes []json.RawMessage, _ map[string]any) { nodes[0] = json.RawMessage("{}") })
+			}
+			lying.Change(skips)
+			f.Poll(order()...)
+			_, ballots := f.held()
+			env.Want(t, 24, len(ballots), "ballots")
+			env.Want(t, governance.SourceBehind, f.cursor("backfill").State, "without a vote that is stated")
+			if !always {
+				lying.Change(func(_ string, answer []byte) []byte { return answer })
+			}
+			f.clock.Step(time.Hour)
+			f.Poll("backfill")
+			env.Want(t, governance.SourceLive, f.cursor("backfill").State, "after the second reading")
+			if !always {
+				f.wantTruth()
+			}
+			before := f.Requests("votes")
+			f.clock.Step(time.Hour)
+			f.Poll("backfill")
+			env.Want(t, 0, f.Requests("votes")-before, "pages of votes", "none after two readings alike")
+		})
+	}
 }
 
 func TestAttackAnEmptyListOfVotesWithdrawsNone(t *testing.T) {

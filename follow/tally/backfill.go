@@ -50,8 +50,8 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 		}
 		cursor.Withdrawn += withdrawn
 		switch {
-		case done && o.walk.unread: // once more, later
-			o.refused[o.walk.proposal], o.walk = o.Clock.Now(), nil
+		case done && (o.walk.unread || o.skips(o.walk)): // once more, later
+			o.refused[o.walk.proposal], o.walk = refusal{o.Clock.Now(), new(len(o.walk.seen))}, nil
 		case done:
 			if err := o.walked(ctx, o.walk); err != nil {
 				return false, err
@@ -95,7 +95,7 @@ func (o *organization) startOver(err error) error {
 	}
 	if o.refusals++; isEndless || o.refusals == maxRefusals {
 		if o.walk != nil { // another proposal's may go on
-			o.refused[o.walk.proposal] = o.Clock.Now()
+			o.refused[o.walk.proposal] = refusal{at: o.Clock.Now()}
 		}
 		o.after, o.pages, o.walk, o.refusals = "", 0, nil, 0
 	}
@@ -109,6 +109,13 @@ func (o *organization) readState() (state governance.SourceState, reason string)
 	}
 	newest := slices.MaxFunc(slices.Collect(maps.Keys(o.refused)), compareIDs)
 	return governance.SourceBehind, "votes on proposal " + newest + " could not be read"
+}
+
+// skips reports whether a walk over the votes of a closed proposal saw fewer than are stated: its pages may have
+// skipped some. Another one that sees as many says that there are no more.
+func (o *organization) skips(w *walk) bool {
+	before := o.refused[w.proposal].seen
+	return w.closed && uint64(len(w.seen)) < w.stated && (before == nil || *before != len(w.seen))
 }
 
 // walked notes that all votes of a proposal were read.

@@ -73,7 +73,7 @@ func (t *Tally) Sources() []record.SourceRef {
 // Pollers implements follow.Upstream.
 func (t *Tally) Pollers(journal *follow.Journal) (all []follow.Poller) {
 	for _, ref := range t.Sources() {
-		o := &organization{Tally: t, journal: journal, source: ref, behind: map[string]bool{}, refused: map[string]time.Time{}}
+		o := &organization{Tally: t, journal: journal, source: ref, behind: map[string]bool{}, refused: map[string]refusal{}}
 		all = append(all,
 			follow.Poller{Source: ref, Name: pollerLog, Interval: pollInterval, Run: o.readNewest},
 			follow.Poller{Source: ref, Name: pollerWatch, Interval: pollInterval, Run: o.readOpen},
@@ -109,8 +109,14 @@ type organization struct {
 	pages int
 	// refusals counts the pages that were refused in a row.
 	refusals int
-	// refused is when the walks over the votes of proposals were refused.
-	refused map[string]time.Time
+	// refused are the walks over the votes of proposals that were refused, or saw fewer votes than are stated.
+	refused map[string]refusal
+}
+
+type refusal struct {
+	at time.Time
+	// seen is how many votes the walk saw; nil if it did not get to their end.
+	seen *int
 }
 
 // load asks for the organization and reads what is remembered of its proposals, once.

@@ -164,7 +164,7 @@ func (o *organization) nextWalk() *walk {
 		}
 		return n.Walked == nil || *n.Walked != n.Stated || !n.Closed
 	})
-	due = slices.DeleteFunc(due, func(id string) bool { return now.Sub(o.refused[id]) < recountAfter })
+	due = slices.DeleteFunc(due, func(id string) bool { return now.Sub(o.refused[id].at) < recountAfter })
 	if len(due) == 0 {
 		return nil
 	}
