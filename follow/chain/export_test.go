@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -30,6 +31,9 @@ func IsReverted(e *RPCError) bool { return e.isReverted() && !e.isLimit() }
 
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
+
+// NodeOf exports nodeOf, in hexadecimal.
+func NodeOf(name string) string { return fmt.Sprintf("0x%064x", nodeOf(name)) }
 
 // ActionsOf returns what a proposal executes by some of its logs, each in a block of its own, and
 // how many it states.

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/governance/abi"
@@ -77,7 +79,7 @@ func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, sign
 			at, asked = append(at, i), append(asked, method{to: address, signature: signature, args: []*big.Int{nodes[i]}, result: result})
 		}
 	}
-	said, err := c.askNames(ctx, block, asked)
+	said, err := c.askResolvers(ctx, block, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +100,26 @@ func (c names) askNames(ctx context.Context, block string, methods []method) ([]
 		err = fmt.Errorf("no endpoint has the state of block %s", block)
 	}
 	return said, err
+}
+
+// askResolvers asks contracts that anybody may have made, at a block whose state an endpoint has. One that no
+// endpoint can answer for, in time or in size, states nothing.
+func (c names) askResolvers(ctx context.Context, block string, methods []method) ([]any, error) {
+	said, held, err := c.client.askAt(ctx, block, methods...)
+	refused, is := errors.AsType[*rpcError](err)
+	switch isOfCall := is && !refused.isLimit() || errors.Is(err, fetch.ErrTooLarge); {
+	case err != nil && !isOfCall, err == nil && held, len(methods) == 0:
+		return said, err
+	case len(methods) == 1:
+		return []any{nil}, nil
+	}
+	half := len(methods) / 2
+	some, err := c.askResolvers(ctx, block, methods[:half])
+	if err != nil {
+		return nil, err
+	}
+	others, err := c.askResolvers(ctx, block, methods[half:])
+	return append(some, others...), err
 }
 
 // nodeOf returns the node of a name: the hash of its labels, from the last to the first.

@@ -64,6 +64,8 @@ type Faults struct {
 	MaxLogs int
 	// NoCalls fails eth_call with an error of the server.
 	NoCalls bool
+	// Aborts is a contract whose calls the node gives up.
+	Aborts string
 	// NoState, above 0, is the first block of which the RPC does not have the state yet.
 	NoState uint64
 	// Pruned is true for an RPC without the state of blocks before the head.
@@ -313,6 +315,9 @@ func (c *Chain) result(r request) (any, *Refusal) {
 		var call struct{ To, Data string }
 		if err := json.Unmarshal(r.Params[0], &call); err != nil {
 			return nil, &Refusal{Code: -32602, Message: err.Error()}
+		}
+		if strings.EqualFold(call.To, c.faults.Aborts) {
+			return nil, &Refusal{Code: -32000, Message: "execution aborted (timeout = 5s)"}
 		}
 		return c.called(strings.ToLower(call.To)+call.Data, textOf(r.Params[1]))
 	case "eth_getCode":
