@@ -187,6 +187,25 @@ func TestAttackWhatIsAnsweredOfOneProposalHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+func TestADraftThatIsDeletedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	draft, lying := f.Draft("harbor", "Budget"), f.tamper()
+	f.propose(1, 1)
+	f.Poll(order()...)
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "ProposalInput!") && strings.Contains(asked, draft) {
+			return []byte(`{"errors":[{"message":"not found"}],"data":null}`)
+		}
+		return answer
+	})
+	f.Poll("watch")
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.Submit(draft)
+	f.Poll("watch")
+	f.wantTruth()
+}
+
 func TestAttackVotesThatNeverEndHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	for name, cursor := range map[string]string{"the same cursor": "same", "two cursors in turn": ""} {

@@ -218,7 +218,9 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	for _, id := range open {
 		err := o.readOne(ctx, id)
 		if errors.As(err, new(*queryError)) { // the others are read all the same
-			refused = err
+			if !o.noted(id).Draft { // which may be deleted
+				refused = err
+			}
 			continue
 		}
 		if err != nil {
