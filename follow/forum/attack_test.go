@@ -122,10 +122,12 @@ func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) 
 func TestAttackWhatIsAnsweredOfOneTopicHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter){
-		"another topic":       func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":9,"post_stream":{}}`)) },
-		"a field twice":       func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":2,"id":2,"post_stream":{}}`)) },
-		"a page of a network": func(w http.ResponseWriter) { http.Error(w, "<html>Sorry, you have been blocked</html>", http.StatusForbidden) },
-		"too much":            func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 33<<20)) },
+		"another topic": func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":9,"post_stream":{}}`)) },
+		"a field twice": func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"id":2,"id":2,"post_stream":{}}`)) },
+		"a page of a network": func(w http.ResponseWriter) {
+			http.Error(w, "<html>Sorry, you have been blocked</html>", http.StatusForbidden)
+		},
+		"too much": func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 33<<20)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
