@@ -198,10 +198,18 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.A
 	return found, err
 }
 
-// do makes calls. What a node refuses is not known; that it limits requests is an error.
+// do makes calls. What a node refuses, or what is too large to read, is not known; that it limits requests is
+// an error.
 func (c observer) do(ctx context.Context, e *endpoint, calls []*call) error {
 	err := c.client.do(ctx, e, calls...)
+	tooLarge := errors.Is(err, fetch.ErrTooLarge)
+	if tooLarge {
+		err = nil
+	}
 	for _, made := range calls {
+		if tooLarge && made.result == nil && made.err == nil {
+			made.err = &rpcError{Message: fetch.ErrTooLarge.Error()}
+		}
 		if refused, is := errors.AsType[*rpcError](made.err); is && refused.isLimit() {
 			return refused
 		}

@@ -17,6 +17,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/governance"
 	"pnyx/test/env"
+	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -133,6 +134,33 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 		env.WantSame(t, n.name+", after", n.after, outlineOf(o.Simulation))
 		if changed := n.before != n.after; changed != (o.Earlier != nil) || changed && outlineOf(o.Earlier) != n.before {
 			t.Errorf("%s: before it was %s, want %s", n.name, outlineOf(o.Earlier), n.before)
+		}
+	}
+}
+
+// A proposal may name contracts that answer beyond all bounds.
+func TestAProposalOfWhichTooMuchIsAnsweredHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const plain, huge = "0x00000000000000000000000000000000000000f1", "0x00000000000000000000000000000000000000f2"
+	f := newFollower(t)
+	f.chain.Answer(huge, "symbol()", nil, strings.Repeat("x", 17<<20))
+	calls := func(id uint64, target string) fake.Log {
+		return fake.Emit(governorAddress, createdEvent, 0, id, ada, fake.List{fake.Hex(target)}, fake.List{uint64(0)}, fake.List{""}, fake.List{""},
+			uint64(22), uint64(1_000), "# Call")
+	}
+	f.chain.Mine(calls(1, plain), calls(2, huge), calls(3, plain))
+	f.chain.MineEmpty(fakeFinality + 25)
+	f.start()
+	f.Poll("tip", "backfill", "final", "state")
+	var refs []record.RefHash
+	for _, id := range []string{"1", "2", "3"} {
+		refs = append(refs, record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, governorAddress) + "/" + id}.Hash())
+	}
+	found := env.Must(records.Observations(t.Context(), f.warehouse, refs))(t)
+	for i, known := range []bool{true, false, true} {
+		got := found[refs[i]]
+		if len(got.Addresses) != 1 || (got.Addresses[0].Contract != nil) != known {
+			t.Errorf("proposal %d: got %+v, want that it is known %t whether its target has code", i+1, got.Addresses, known)
 		}
 	}
 }
