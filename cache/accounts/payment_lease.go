@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 
 // PaymentLease is the exclusive right to process one payment: to answer a request with it,
 // or to find out the outcome of its settlement. A lease expires, so that another process
-// can continue when its holder has died.
+// can continue when its holder has died. Its holder may take it again: the client repeats
+// what a broken connection left without an answer.
 type PaymentLease struct {
 	// Owner identifies the holder, unique per request or check.
 	Owner string
@@ -33,7 +35,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then return {-1} end
 local stored = redis.call('GET', KEYS[1])
 local stage = stored and string.sub(stored, 1, 1)
 if stage == 'e' then return {0, stored} end
-if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {0, stored or ''} end
+if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[2]) ~= ARGV[1] then return {0, stored or ''} end
 if stage == 'p' then return {2, stored} end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
 return {1, redis.call('GET', KEYS[4]) or ''}`)
@@ -65,7 +67,7 @@ func (s *Store) ClaimPayment(
 	reply, err := claimPayment.Run(ctx, cache.Client(s.conn), keys,
 		lease.Owner, lease.TTL.Milliseconds(), value).Slice()
 	if err != nil {
-		return governance.Payment{}, false, cache.WrapError(err)
+		return governance.Payment{}, false, s.unanswered(ctx, err, p.ID, lease)
 	}
 	code, _ := reply[0].(int64)
 	if code == replyNotRestored {
@@ -94,7 +96,7 @@ if not stored or string.sub(stored, 1, 1) ~= 'p' then
 	redis.call('ZREM', KEYS[3], ARGV[3])
 	return false
 end
-if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return '' end
+if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[2]) ~= ARGV[1] then return '' end
 return stored`)
 
 // LeasePayment takes the lease of a payment that is in progress. The error is
@@ -104,7 +106,7 @@ func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease)
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id)), string(paymentDueKey)}
 	stored, err := leasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
 	if err != nil {
-		return governance.Payment{}, cache.WrapError(err)
+		return governance.Payment{}, s.unanswered(ctx, err, id, lease)
 	}
 	if stored == "" {
 		return governance.Payment{}, ErrPaymentLeased
@@ -130,6 +132,14 @@ func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLeas
 	return cache.WrapError(releasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner).Err())
 }
 
+// unanswered wraps the error of a request for a lease, and releases what it may have taken.
+func (s *Store) unanswered(ctx context.Context, err error, id string, lease PaymentLease) error {
+	if err = cache.WrapError(err); errors.Is(err, cache.ErrUnavailable) {
+		_ = s.ReleasePayment(context.WithoutCancel(ctx), id, lease) // else it expires
+	}
+	return err
+}
+
 // leaseResponse returns the stored response of a paid payment, {1, response}, or takes
 // the lease to make it again: {2}; {0} while another does.
 //
@@ -137,7 +147,7 @@ func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLeas
 var leaseResponse = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if stored then return {1, stored} end
-if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {2} end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[2]) == ARGV[1] then return {2} end
 return {0}`)
 
 // LeasePaidResponse returns the stored response that a payment paid for. If it is lost it
@@ -150,7 +160,7 @@ func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentL
 	keys := []string{string(paidResponseKey(id)), string(paymentLeaseKey(id))}
 	reply, err := leaseResponse.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
 	if err != nil {
-		return nil, cache.WrapError(err)
+		return nil, s.unanswered(ctx, err, id, lease)
 	}
 	switch code, _ := reply[0].(int64); code {
 	case replyClaimed:

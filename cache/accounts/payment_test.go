@@ -1,8 +1,13 @@
 package accounts_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +67,7 @@ func oneRequestClaimsAPayment(t *fixture) {
 	t.restore()
 	p := newPayment("1")
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
+	t.wantClaim(p, "a", governance.PaymentClaimed, true) // the client repeats what was not answered
 	t.wantClaim(p, "b", governance.PaymentClaimed, false)
 	p.State = governance.PaymentSettled
 	update := accounts.PaymentUpdate{Payment: p, Lease: leaseOf("b"), Response: []byte("x")}
@@ -166,4 +172,63 @@ func TestCorruptPaymentIsAMiss(t *testing.T) {
 	if !errors.Is(err, cache.ErrCorrupt) || !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("got %v, want %v and %v", err, cache.ErrMiss, cache.ErrCorrupt)
 	}
+}
+
+// A claim whose answer is late stays in Redis, but not in the way of the payer who repeats the payment.
+func TestAttackALateAnswerToAClaimLeavesNoLease(t *testing.T) {
+	t.Parallel()
+	redis := env.EmbeddedRedis(t)
+	f := newFixture(t, redis)
+	f.restore()
+	f.wantClaim(newPayment("7"), "a", governance.PaymentClaimed, true) // Redis knows the script from now on
+	late := env.Must(cache.Open(silentOnce(t, redis, "lease"), 100*time.Millisecond))(t)
+	t.Cleanup(func() { late.Close() })
+	_, _, err := accounts.New(late).ClaimPayment(t.Context(), newPayment("6"), leaseOf("a"))
+	env.WantError(t, cache.ErrUnavailable, err, "claim without an answer")
+	f.wantClaim(newPayment("6"), "b", governance.PaymentClaimed, true)
+}
+
+// silentOnce returns the URL of a relay to a Redis, which passes on all but the answers on the connection on
+// which it first sees a text.
+func silentOnce(t *testing.T, target, text string) string {
+	t.Helper()
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	parsed := env.Must(url.Parse(target))(t)
+	upstream := parsed.Host
+	var once sync.Once
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", upstream)
+			if err != nil {
+				return
+			}
+			var silent atomic.Bool
+			go func() {
+				defer client.Close()
+				buffer := make([]byte, 64<<10)
+				for n, err := server.Read(buffer); err == nil; n, err = server.Read(buffer) {
+					if !silent.Load() {
+						_, _ = client.Write(buffer[:n])
+					}
+				}
+			}()
+			go func() {
+				defer server.Close()
+				buffer := make([]byte, 64<<10)
+				for n, err := client.Read(buffer); err == nil; n, err = client.Read(buffer) {
+					if bytes.Contains(buffer[:n], []byte(text)) {
+						once.Do(func() { silent.Store(true) })
+					}
+					_, _ = server.Write(buffer[:n])
+				}
+			}()
+		}
+	}()
+	parsed.Host = listener.Addr().String()
+	return parsed.String()
 }
