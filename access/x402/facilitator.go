@@ -49,6 +49,8 @@ type verdict struct {
 	yes         bool
 	reason      string
 	transaction string
+	// submitted means that the facilitator has submitted the transfer, whose outcome it does not know yet.
+	submitted bool
 }
 
 func newFacilitator(o Options, observe func(string, time.Time, error), now func() time.Time) *facilitator {
@@ -86,8 +88,10 @@ func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict
 	defer cancel()
 	ask := func() (verdict, error) { return f.post(ctx, "settle", p.Settlement, readSettled) }
 	reply, err := f.settles.call(p.Payer, true, ask)
-	if err == nil && reply.reason == reasonPending {
+	if err == nil && reply.submitted {
 		if again, err := f.settles.call(p.Payer, true, ask); err == nil {
+			// A refusal of the repetition says nothing of the transfer that is under way.
+			again.submitted, again.transaction = true, cmp.Or(again.transaction, reply.transaction)
 			return again, nil
 		}
 	}
@@ -158,10 +162,16 @@ func readSettled(answered []byte, good bool) (verdict, error) {
 	if err := json.Unmarshal(answered, &reply); err != nil || reply.Success == nil {
 		return verdict{}, errUnusable
 	}
-	if *reply.Success && (!good || !transactionForm.MatchString(reply.Transaction)) {
+	if !transactionForm.MatchString(reply.Transaction) {
+		reply.Transaction = ""
+	}
+	if *reply.Success && (!good || reply.Transaction == "") {
 		return verdict{}, errUnusable
 	}
-	return verdict{yes: *reply.Success, reason: bounded(reply.ErrorReason, "unexpected_settle_error"), transaction: reply.Transaction}, nil
+	return verdict{
+		yes: *reply.Success, reason: bounded(reply.ErrorReason, "unexpected_settle_error"), transaction: reply.Transaction,
+		submitted: !*reply.Success && reply.ErrorReason == reasonPending,
+	}, nil
 }
 
 // maxReasonBytes bounds a reason: it goes into headers, which proxies bound.

@@ -248,6 +248,30 @@ func TestASettlementUnderWayIsAskedForOnceMore(t *testing.T) {
 	f.wantCharged(1)
 }
 
+// What a facilitator says of a second submission, while the first one is under way, says nothing of the first.
+func TestASettlementUnderWayIsNeverAskedToBePaidAgain(t *testing.T) {
+	t.Parallel()
+	for second, how := range map[string]facilitator.Behaviour{"used": nil, "funds are gone": refusesToSettle} {
+		t.Run(second, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
+				honest()
+				f.ledger.Behave("settle", how)
+				fmt.Fprintf(w, `{"success":false,"errorReason":"settlement_pending","transaction":%q,"network":"eip155:84532"}`, f.ledger.Transfers()[0].Hash)
+			})
+			header := f.pay().Header()
+			if how != nil {
+				_, err := f.buy(header, request(), "answer")
+				f.wantRefused(err, x402.Pending, "settlement_pending")
+				f.ledger.Behave("settle", nil)
+			}
+			f.wantBought(header, "answer", "answer")
+			f.wantCharged(1)
+		})
+	}
+}
+
 // The node dies once the payment is verified: nothing was charged, and the retry
 // starts from the beginning.
 func TestADeathBeforeTheSettlementChargesNothing(t *testing.T) {

@@ -34,7 +34,7 @@ func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	}
 	e.asked = true
 	e.reply, e.err = g.facilitator.settle(ctx, p)
-	if errors.Is(e.err, errNoAnswer) || isUsed(e.reply.reason) || e.reply.reason == reasonPending {
+	if errors.Is(e.err, errNoAnswer) || isUsed(e.reply.reason) || e.reply.submitted && !e.reply.yes {
 		g.checkChain(ctx, p, &e)
 	}
 	return e

@@ -39,6 +39,9 @@ const (
 func decide(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	p.Revision++
 	p.ChangedAt = governance.TimestampOf(now)
+	if e.reply.submitted {
+		p.Unanswered, p.Transaction = true, e.reply.transaction
+	}
 	switch {
 	case e.onChain == statusPaid:
 		return settled(p, e.transaction, now)
@@ -52,8 +55,6 @@ func decide(p governance.Payment, e evidence, now time.Time) governance.Payment 
 		return settled(p, e.reply.transaction, now)
 	case isUsed(e.reply.reason):
 		return decideUsed(p, e, now)
-	case e.reply.reason == reasonPending:
-		p.Unanswered, p.Transaction = true, e.reply.transaction
 	case !isOpen(p):
 		return refused(p, e.reply.reason)
 	}

@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 		"not sent":                          {false, "", evidence{asked: true, err: errNotSent}, during, governance.PaymentRefused},
 		"not sent after silence":            {true, "", evidence{asked: true, err: errNotSent}, during, governance.PaymentSettling},
 		"not sent after used":               {false, used, evidence{asked: true, err: errNotSent}, during, governance.PaymentSettling},
-		"pending":                           {false, "", no(reasonPending), during, governance.PaymentSettling},
+		"pending":                           {false, "", evidence{asked: true, reply: verdict{reason: "insufficient_funds", submitted: true}}, during, governance.PaymentSettling},
 		"used, first attempt":               {false, "", blind(no(used)), during, governance.PaymentSettling},
 		"used, again":                       {false, used, blind(no(used)), during, governance.PaymentSettling},
 		"used after silence, no chain":      {true, "", blind(no(used)), during, governance.PaymentSettled},
