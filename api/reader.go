@@ -204,10 +204,16 @@ func (r *Reader) Purchased() ([]byte, bool) {
 	return stored.Body, repeated
 }
 
-// Settle charges the payment for what is about to be sent, where there is a payment. The
-// error is an *Error, after which nothing of it may be sent.
+// Settle charges the payment for what is about to be sent, where there is a payment and what
+// is sent costs something. The error is an *Error, after which nothing of it may be sent.
 func (r *Reader) Settle(body []byte) error {
 	if r.charge == nil {
+		return nil
+	}
+	costs := func(read *Read) bool { return read.state.charge != nil && !read.state.unmetered }
+	if !slices.ContainsFunc(r.reads, costs) {
+		r.charge.Release(r.outer.UserContext())
+		r.charge = nil
 		return nil
 	}
 	if err := r.charge.Settle(r.outer.UserContext(), x402.Response{Body: body}); err != nil {

@@ -14,6 +14,7 @@ func TestArgumentsAreReadAsClientsWriteThem(t *testing.T) {
 		`null`: true, `{"limit":5.0}`: true, `{"limit":"5.0"}`: true, `{"limit":5e0}`: true, `"{\"limit\":5}"`: true, `{"limit":5.5}`: false, `{"limit":1e400}`: false, `{"limit":1e-400}`: false,
 		`{"lifecycleStatus":"active, closed"}`: true, `{"flagged":"True"}`: true, `{"flagged":"yes"}`: false,
 		`{"lifecycleStatus":"[\"closed\"]"}`: true, `{"lifecycleStatus":"[\"active\", \"closed\"]"}`: true, `{"lifecycleStatus":"[\"none\"]"}`: false, `{"lifecycleStatus":"[1]"}`: false, `{"lifecycleStatus":"[]"}`: true,
+		`{"lifecycleStatus":[]}`: true, `{"daoId":[]}`: false, `{"limit":[]}`: false, `{"limit":["5"]}`: true, `{"daoId":["dao-000","dao-001"]}`: false,
 	} {
 		got := n.callAs("find_proposals", arguments, asInternal()...)
 		if got.IsError == want {

@@ -144,7 +144,7 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 		return nil, nil, false
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		text, given1, ok := textOf(values[name])
+		text, given1, ok := textOf(values[name], takesList(name, params))
 		switch {
 		case !ok:
 			problems = append(problems, problemWith(name, params))
@@ -157,16 +157,21 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 	return given, problems, true
 }
 
-// textOf returns the text of a value: of a list, its elements joined by commas. A null and
-// an empty list are not given.
-func textOf(value json.RawMessage) (text string, given, ok bool) {
+// takesList reports whether a parameter has a list of values.
+func takesList(name string, params []param.Param) bool {
+	return slices.ContainsFunc(params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
+}
+
+// textOf returns the text of a value: of a list, its elements joined by commas; of more or less
+// than one where one value is asked for, none. A null and an empty list are not given.
+func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 	switch value[0] {
 	case '"':
 		ok = json.Unmarshal(value, &text) == nil
 		return text, true, ok
 	case '[':
 		var list []string
-		ok = json.Unmarshal(value, &list) == nil
+		ok = json.Unmarshal(value, &list) == nil && (many || len(list) == 1)
 		return strings.Join(list, ","), len(list) > 0, ok
 	case '{':
 		return "", false, false

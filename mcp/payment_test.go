@@ -155,6 +155,21 @@ func TestCallsThatFailCostNothing(t *testing.T) {
 	n.wantTransfers(1)
 }
 
+func TestAnEmptyPageOfChangesSettlesNoPayment(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	const arguments = `{"limit":1}`
+	terms := n.callAs("list_changes", arguments)
+	payment := env.Must(json.Marshal(n.wallet.Pay(base64.StdEncoding.EncodeToString(terms.StructuredContent))))(t)
+	for range 2 { // it may be used again
+		got := n.paid("list_changes", arguments, string(payment))
+		if got.IsError || len(decode[struct{ Data []any }](t, string(got.StructuredContent)).Data) > 0 || len(got.Meta) > 0 {
+			t.Errorf("got %s with %v, want no rows and no receipt", got.StructuredContent, got.Meta)
+		}
+	}
+	n.wantTransfers(0)
+}
+
 func TestUnknownSettlementAsksForTheSamePayment(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
