@@ -250,6 +250,7 @@ func TestAdditionsToExtraAreAccepted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	payment := f.pay()
+	payment.X402Version = json.RawMessage("2.0") // the same number
 	payment.Accepted["extra"] = map[string]any{"name": "USDC", "version": "2", "note": "mine"}
 	f.wantBought(payment.Header(), "answer", "answer")
 }

@@ -64,7 +64,7 @@ func (p *Payment) NeedsContract() bool {
 // envelope is the JSON of a payment header.
 type envelope struct {
 	// X402Version is the version of the protocol; only 2 is accepted.
-	X402Version int `json:"x402Version"`
+	X402Version float64 `json:"x402Version"`
 	// Accepted holds the terms that the payer accepts, an object.
 	Accepted json.RawMessage `json:"accepted"`
 	Payload  exactPayload    `json:"payload"`
@@ -92,7 +92,7 @@ func parsePayment(header string) (Payment, *RefusedError) {
 		return Payment{}, malformed("the payment header is not base64 of the JSON of a payment: x402Version (a number), accepted, and payload with signature and authorization (six strings)")
 	}
 	if sent.X402Version != version {
-		return Payment{}, malformed("x402Version must be the number 2, not " + strconv.Itoa(sent.X402Version))
+		return Payment{}, malformed("x402Version must be the number 2, not " + strconv.FormatFloat(sent.X402Version, 'g', -1, 64))
 	}
 	hash := sha256.Sum256([]byte(header))
 	p := Payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
