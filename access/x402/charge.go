@@ -69,15 +69,18 @@ type receipt struct {
 
 func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool, fingerprint string) (*Charge, error) {
 	c.payment = known
-	same := known.Header == fingerprint && known.Request == c.request.fingerprint()
+	asked := known.Request == c.request.fingerprint()
 	switch {
 	case known.State == governance.PaymentClaimed && mine:
 		return c.verify(ctx)
 	case known.State == governance.PaymentClaimed:
 		return nil, inProgress()
-	case !same:
+	case !asked || known.Header != fingerprint:
 		if mine {
 			c.Release(ctx)
+		}
+		if asked && known.State != governance.PaymentSettled {
+			return nil, pending(nil) // the same payment in another spelling: nobody pays again for an unknown outcome
 		}
 		return nil, c.gate.require(c.request, reasonUsed)
 	case known.State == governance.PaymentSettled:

@@ -272,6 +272,25 @@ func TestASettlementUnderWayIsNeverAskedToBePaidAgain(t *testing.T) {
 	}
 }
 
+// However a payment is spelled, nobody is asked for another one while its outcome is not known.
+func TestAnotherSpellingOfAnUnansweredPaymentIsNotAskedToBePaidAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("settle", settlesAnd(fails))
+	payment := f.pay()
+	header := payment.Header()
+	_, err := f.buy(header, request(), "answer")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+	payment.Payload.Signature = "0x" + strings.ToUpper(payment.Payload.Signature[2:])
+	_, err = f.buy(payment.Header(), request(), "answer")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+	_, err = f.buy(header, anotherRequest(), "answer")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.ledger.Behave("settle", nil)
+	f.wantBought(header, "answer", "answer")
+	f.wantCharged(1)
+}
+
 // The node dies once the payment is verified: nothing was charged, and the retry
 // starts from the beginning.
 func TestADeathBeforeTheSettlementChargesNothing(t *testing.T) {
