@@ -100,10 +100,10 @@ func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Char
 	if errors.Is(err, cache.ErrUnavailable) {
 		return nil, unavailable(err)
 	}
-	if err != nil || known.Header != p.fingerprint || known.State == governance.PaymentClaimed {
+	if err != nil || known.State == governance.PaymentClaimed {
 		return nil, c.gate.mismatch(c.request, p)
 	}
-	if known.State != governance.PaymentSettling {
+	if known.State != governance.PaymentSettling || known.Header != p.fingerprint {
 		return c.enter(ctx, known, false, p.fingerprint)
 	}
 	taken, err := c.gate.store.LeasePayment(ctx, id, c.lease)
@@ -134,7 +134,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	if isUsed(reply.reason) {
 		// A node that worked on the payment before a flush of Redis may have used it.
 		stored, err := c.gate.store.Payment(ctx, c.payment.ID)
-		if err == nil && stored.State == governance.PaymentSettled {
+		if err == nil {
 			c.ended = false
 			return c.enter(ctx, stored, false, c.payment.Header)
 		}

@@ -284,6 +284,10 @@ func TestAnotherSpellingOfAnUnansweredPaymentIsNotAskedToBePaidAgain(t *testing.
 	payment.Payload.Signature = "0x" + strings.ToUpper(payment.Payload.Signature[2:])
 	_, err = f.buy(payment.Header(), request(), "answer")
 	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.SetClock(func() time.Time { return time.Now().Add(2 * time.Minute) }) // too late for a new one
+	_, err = f.buy(payment.Header(), request(), "answer")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.SetClock(time.Now)
 	_, err = f.buy(header, anotherRequest(), "answer")
 	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
 	f.ledger.Behave("settle", nil)
