@@ -47,6 +47,11 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 		// first one began.
 		found, err = a.loadHeld(c.UserContext(), r.After(*found.page.NextCursor))
 		s.now = a.now()
+		if err == nil && !found.empty && s.caller != nil { // the token may have ended meanwhile
+			if _, ended := a.admission.tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
+				return nil, credentialError(ended)
+			}
+		}
 		if err != nil || !found.empty {
 			return found, err
 		}

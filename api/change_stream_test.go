@@ -197,12 +197,15 @@ func TestStreamWaitsForTheBucket(t *testing.T) {
 	}
 }
 
-func TestAttackStreamOfARevokedTokenEnds(t *testing.T) {
+func TestAttackRevokedTokenGetsNoChangesThatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)
 	n.admits(token, record)
 	events := n.stream("/v2/changes", http.Header{access.HeaderToken: {token}})
+	waited := make(chan int, 1)
+	go func() { waited <- n.askWith(http.MethodGet, "/v2/changes?wait=25", token).status }()
+	n.waitHeld(2)
 	others := [2]access.Token{}
 	others[0], _ = partner(ratelimit.Custom, access.V2All)
 	others[1], _ = partner(ratelimit.Custom, access.V2All)
@@ -215,6 +218,7 @@ func TestAttackStreamOfARevokedTokenEnds(t *testing.T) {
 	})
 	n.addChanges("proposal a dao")
 	events.wantFailure(apierror.CodeUnauthorized)
+	env.Want(t, http.StatusUnauthorized, <-waited, "status of the request that waited")
 }
 
 func TestStreamEnds(t *testing.T) {
