@@ -82,7 +82,7 @@ sent.`,
 		Args: cobra.ExactArgs(1),
 		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
 			var from time.Time
-			if since != "" {
+			if id == "" {
 				stamp, err := governance.ParseTimestamp(since)
 				if err != nil {
 					return fmt.Errorf("--since: %w", err)
