@@ -39,8 +39,9 @@ type promptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Required    bool   `json:"required"`
-	// initial is the value when the argument is left out.
+	// initial is the value when the argument is left out, and most the maximum of an integer; zero for a text.
 	initial string
+	most    int
 }
 
 func prompts() []prompt {
@@ -49,7 +50,7 @@ func prompts() []prompt {
 			Name: "dao_digest", Title: "Digest of a DAO", Description: "What happened in a DAO lately, and what needs attention now.",
 			Arguments: []promptArgument{
 				{Name: "daoId", Description: "The DAO.", Required: true},
-				{Name: "days", Description: "Days to look back, 1 to 90; 7 when left out.", initial: "7"},
+				{Name: "days", Description: "Days to look back, 1 to 90; 7 when left out.", initial: "7", most: 90},
 			},
 			text: "Write a digest of the DAO {daoId} for the last {days} days. Use get_dao, list_events and list_signals with a window of " +
 				"that length, and find_proposals with lifecycleStatus active. Say what was decided, what is open and until when, and what needs " +
@@ -89,6 +90,11 @@ func getPrompt(p params) (result, *rpcError) {
 		if value == "" || len(value) > maxPromptArgument {
 			return result{}, &rpcError{
 				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes",
+			}
+		}
+		if number, err := strconv.Atoi(value); argument.most > 0 && (err != nil || number < 1 || number > argument.most) {
+			return result{}, &rpcError{
+				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be an integer from 1 to " + strconv.Itoa(argument.most),
 			}
 		}
 		pairs = append(pairs, "{"+argument.Name+"}", value)

@@ -162,6 +162,8 @@ func TestModernRequestsSayTheSameInHeadersAndBody(t *testing.T) {
 		"an unknown resource":   {"resources/read", `"uri":"file:///etc/passwd"`, []string{"Mcp-Name", "file:///etc/passwd"}, http.StatusOK, -32602},
 		"a prompt":              {"prompts/get", `"name":"explain_vote","arguments":{"url":"https://x"}`, []string{"Mcp-Name", "explain_vote"}, http.StatusOK, 0},
 		"a prompt without much": {"prompts/get", `"name":"explain_vote"`, []string{"Mcp-Name", "explain_vote"}, http.StatusOK, -32602},
+		"a prompt of no days":   {"prompts/get", `"name":"dao_digest","arguments":{"daoId":"a","days":"0"}`, []string{"Mcp-Name", "dao_digest"}, http.StatusOK, -32602},
+		"a prompt of days":      {"prompts/get", `"name":"dao_digest","arguments":{"daoId":"a","days":"90"}`, []string{"Mcp-Name", "dao_digest"}, http.StatusOK, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
