@@ -188,6 +188,9 @@ func printReport(out io.Writer, report importer.Report, complete bool) {
 	} else if kept > 0 {
 		fmt.Fprintln(out, "rejected records are kept in", report.RejectsFile)
 	}
+	if ballots := report.Kinds[record.KindBallot]; ballots != nil && (ballots.Rejected > 0 || len(report.Problems) > 0) {
+		fmt.Fprintln(out, "votes that lack ballots are partial until the mended files are imported, whole")
+	}
 	if report.Waiting > 0 {
 		fmt.Fprintf(out, "%d ballots wait for a proposal that is not imported yet\n", report.Waiting)
 	}

@@ -17,6 +17,7 @@ GRANT SELECT, INSERT ON pnyx.syncs* TO pnyx_records, pnyx_follow;
 GRANT SELECT, INSERT ON pnyx.proposals* TO pnyx_records, pnyx_follow;
 GRANT SELECT, INSERT ON pnyx.ballots* TO pnyx_records, pnyx_follow;
 GRANT SELECT, INSERT ON pnyx.topics* TO pnyx_records, pnyx_follow;
+GRANT SELECT, INSERT ON pnyx.ballot_gaps* TO pnyx_records;
 GRANT SELECT, INSERT ON pnyx.events* TO pnyx_records;
 GRANT SELECT, INSERT ON pnyx.signals* TO pnyx_records;
 GRANT SELECT, INSERT ON pnyx.evidence* TO pnyx_records;

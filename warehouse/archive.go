@@ -192,7 +192,7 @@ func isMadeFromBallots(table string) bool {
 // open, and a worker publishes these as after an import that was killed.
 func snapshotOrder(table string) int {
 	switch strings.TrimSuffix(table, localSuffix) {
-	case "syncs", "feed_progress":
+	case "syncs", "feed_progress", "ballot_gaps":
 		return 0
 	case "batches":
 		return 2

@@ -30,7 +30,7 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 	want := map[record.RefHash]bool{ref("p").Hash(): true, ref("q").Hash(): true}
 	env.WantSame(t, "changed proposals", want, batches[0].Changes.Proposals)
 	forum := record.SourceRef{Provider: governance.Discourse, ID: topic.Host}
-	env.MustDo(t, records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{forum}))
+	env.MustDo(t, records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{forum}, false))
 	if batches, err = records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 2 {
 		t.Fatalf("got %d batches (%v), want the end of the import, too", len(batches), err)
 	}

@@ -512,7 +512,7 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 	appendAll(t, w, dated("a", "2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z"), dated("b", "2024-01-15T00:00:00Z", ""), dated("c", "2099-01-01T00:00:00Z", ""))
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
-	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}))
+	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}, false))
 	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
 	catalog = env.Must(records.WithRecords(t.Context(), w, catalog))(t)
 	got := catalog.Sources[space]

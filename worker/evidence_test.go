@@ -114,7 +114,7 @@ func (h *harness) endImport(of ...record.SourceRef) {
 	h.t.Helper()
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	of = append(of, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"})
-	env.MustDo(h.t, records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of))
+	env.MustDo(h.t, records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of, false))
 }
 
 // corrections waits until a proposal has votes and evidence of the same publication, and

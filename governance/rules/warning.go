@@ -5,6 +5,7 @@ import "pnyx/governance"
 // The codes of warnings; WarningRules describes them.
 const (
 	VotesDiffer             governance.WarningCode = "votes_differ"
+	BallotsRejected         governance.WarningCode = "ballots_rejected"
 	TotalDiffers            governance.WarningCode = "total_differs"
 	ScoresDiffer            governance.WarningCode = "scores_differ"
 	StatusDiffers           governance.WarningCode = "status_differs"

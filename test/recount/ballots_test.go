@@ -27,7 +27,7 @@ func TestWalksOfRealDataEqualARecount(t *testing.T) {
 
 	i := startEmpty(t)
 	i.Import(dir)
-	want := env.Must(recountOf(dir, time.Now()))(t)
+	want := env.Must(recountOf(dir, time.Now(), nil))(t)
 	hashes := env.Must(transactionHashes(dir))(t)
 	w := &walks{Pnyx: i, polls: want.polls, hashes: hashes, electorates: electoratesOf(want.polls)}
 	for _, dao := range want.daos {

@@ -62,7 +62,7 @@ type listItem struct {
 // listingOf computes the expected list.
 func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	now := time.Now()
-	want, err := recountOf(dir, now)
+	want, err := recountOf(dir, now, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,14 @@ package recount_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,7 +32,7 @@ func TestRecountOfRealData(t *testing.T) {
 	began := time.Now()
 	counted, failed := make(chan *expected, 1), make(chan error, 1)
 	go func() {
-		want, err := recountOf(dir, began)
+		want, err := recountOf(dir, began, nil)
 		counted <- want
 		failed <- err
 	}()
@@ -54,6 +57,7 @@ func TestRecountOfRealData(t *testing.T) {
 	t.Run("the evidence names its sources and flags what is amiss", func(t *testing.T) { r.checkEvidence(t, began) })
 	t.Run("what does not exist is not found", r.checkMissing)
 	t.Run("a second import changes nothing", func(t *testing.T) { r.checkSecondImport(t, dir) })
+	t.Run("no vote is complete of which a file lacks ballots", func(t *testing.T) { r.checkCutFile(t, dir, began) })
 }
 
 // recount is the running service with its expected answers.
@@ -452,6 +456,36 @@ func (r *recount) checkSecondImport(t *testing.T, dir string) {
 	})
 	t.Logf("%d of %d answers are unchanged", len(first)-len(wrong), len(first))
 	reportWrong(t, wrong)
+}
+
+// checkCutFile imports half a file of ballots, which has no end, and then the file.
+func (r *recount) checkCutFile(t *testing.T, dir string, began time.Time) {
+	path := filepath.Join(dir, "snapshot", "votes", "snapshot.dcl.eth.ndjson.gz")
+	ballots := env.Must(readFile[json.RawMessage](path))(t)
+	var cut bytes.Buffer
+	zipped := gzip.NewWriter(&cut)
+	lacking := map[string]bool{}
+	for _, line := range ballots[:len(ballots)/2] {
+		var b snapshotBallot
+		env.MustDo(t, json.Unmarshal(line, &b))
+		lacking[b.Proposal.ID] = true
+		env.Must(zipped.Write(append(line, '\n')))(t)
+	}
+	env.MustDo(t, zipped.Flush())
+	file := filepath.Join(t.TempDir(), "cut.ndjson.gz")
+	env.MustDo(t, os.WriteFile(file, cut.Bytes(), 0o600))
+	for _, step := range []struct {
+		file    string
+		status  int
+		lacking map[string]bool
+	}{{file, 3, lacking}, {path, 0, nil}} {
+		if report, status := env.Run(t, r.Environ, "import", step.file); status != step.status {
+			t.Fatalf("import: status %d, want %d\n%s", status, step.status, report)
+		}
+		r.AwaitPublished()
+		r.want = env.Must(recountOf(dir, began, step.lacking))(t)
+		r.checkAll(t, `^/v2/daos/|/votes/summary$`)
+	}
 }
 
 // pendingDossier is in the evidence of a proposal whose dossier is computed.

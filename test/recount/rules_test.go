@@ -43,6 +43,7 @@ type poll struct {
 
 	casts   []cast
 	ballots []cast // those that count
+	lacks   bool   // a file of its ballots was cut off
 
 	once  sync.Once
 	whole bool // the result of wantsAll
@@ -144,8 +145,11 @@ func apart(a, b *big.Rat) bool {
 	return distance.Abs(distance).Cmp(new(big.Rat).Quo(larger, new(big.Rat).SetInt(tenTo(9)))) > 0
 }
 
-// partial reports whether upstream counted more ballots than are stored.
-func (p *poll) partial() bool { return p.stated != nil && *p.stated > len(p.ballots) }
+// partial reports whether upstream counted more ballots than are stored, or a file lacked some that upstream does not
+// count.
+func (p *poll) partial() bool {
+	return p.stated != nil && *p.stated > len(p.ballots) || p.lacks && (p.stated == nil || *p.stated != len(p.ballots))
+}
 
 // lifecycle derives the state from the clock if the times are known, else from
 // upstream's state. A proposal that no source calls open is not open.
@@ -667,7 +671,7 @@ type expected struct {
 }
 
 // recountOf computes the expected answers from a folder of upstream's files.
-func recountOf(dir string, now time.Time) (*expected, error) {
+func recountOf(dir string, now time.Time, lacking map[string]bool) (*expected, error) {
 	up, err := readUpstream(dir)
 	if err != nil {
 		return nil, err
@@ -689,6 +693,7 @@ func recountOf(dir string, now time.Time) (*expected, error) {
 	}
 	byDAO := map[string][]*poll{}
 	for key, p := range polls {
+		p.lacks = lacking[p.externalID]
 		want.recasts += len(p.casts) - len(p.ballots)
 		result, err := p.result()
 		if err != nil {
@@ -816,7 +821,7 @@ func (p *poll) summary(now time.Time, result count) object {
 func (p *poll) coverage(result count) string {
 	missing := p.partial()
 	if total, _ := p.statement(); p.stated == nil && total != nil {
-		missing = total.Cmp(ratio(result.power)) > 0 && apart(total, ratio(result.power))
+		missing = missing || total.Cmp(ratio(result.power)) > 0 && apart(total, ratio(result.power))
 	}
 	switch {
 	case result.votes == 0 && (missing || p.stated == nil):

@@ -86,7 +86,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
-		synced:  sourcesByKind{},
+		synced:  sourcesByKind{}, lacking: sourcesByKind{},
 	}
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
@@ -99,16 +99,30 @@ type importRun struct {
 	run     records.Import
 	report  Report
 	rejects rejectsFile
-	// synced holds the sources whose files were read completely.
-	synced sourcesByKind
-	shards *shards
+	// synced holds the sources whose files were read completely, and lacking those of other files.
+	synced, lacking sourcesByKind
+	// openGaps are those before the run, and files what each file has and lacks.
+	openGaps map[uint64]map[record.RefHash]bool
+	files    []*fileGaps
+	shards   *shards
 }
 
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
-	if err := r.readFiles(ctx, files); err != nil {
+	err := r.retry(ctx, func() (err error) {
+		r.openGaps, err = records.OpenBallotGaps(ctx, r.Warehouse)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if err := r.markSynced(ctx); err != nil {
+	stopped := r.readFiles(ctx, files)
+	if err := errors.Join(stopped, r.writeGaps(ctx, stopped != nil)); err != nil {
+		return err
+	}
+	if err := r.markSynced(ctx, r.synced, false); err != nil {
+		return err
+	}
+	if err := r.markSynced(ctx, r.lacking, true); err != nil {
 		return err
 	}
 	return r.retry(ctx, func() (err error) {
@@ -148,20 +162,24 @@ func (r *importRun) readFile(file source.File) error {
 	}
 	defer reader.Close()
 	r.Progress.nextFile(file, reader)
-	f := fileImport{importRun: r, kind: file.Kind, sources: sourcesByKind{}}
+	f := fileImport{importRun: r, kind: file.Kind, sources: sourcesByKind{}, gaps: &fileGaps{
+		proposals: map[record.RefHash]bool{}, met: map[uint64]bool{},
+	}}
+	r.files = append(r.files, f.gaps)
 	problem, err := f.readAll(reader)
+	f.gaps.lacksSome = f.gaps.lacksSome || problem != nil
 	if err != nil {
 		return err
 	}
+	into := r.synced
 	if problem != nil {
-		r.report.Problems = append(r.report.Problems, problem)
-		return nil
+		r.report.Problems, into = append(r.report.Problems, problem), r.lacking
+	} else if f.rejected > 0 && !r.TolerateRejects {
+		into = r.lacking
 	}
-	if f.rejected == 0 || r.TolerateRejects {
-		for kind, refs := range f.sources {
-			for ref := range refs {
-				r.synced.add(kind, ref)
-			}
+	for kind, refs := range f.sources {
+		for ref := range refs {
+			into.add(kind, ref)
 		}
 	}
 	return nil
@@ -171,6 +189,7 @@ type fileImport struct {
 	*importRun
 	kind     record.Kind
 	sources  sourcesByKind
+	gaps     *fileGaps
 	rejected uint64
 }
 
@@ -202,6 +221,9 @@ func (f *fileImport) add(r record.Record) error {
 	if ref, known := sourceOf(r); known {
 		f.sources.add(r.Kind(), ref)
 	}
+	if ballot, is := r.(*record.Ballot); is {
+		f.noteBallot(ballot)
+	}
 	p, is := r.(*record.Proposal)
 	if !is {
 		return f.shards.add(r)
@@ -219,6 +241,7 @@ func (f *fileImport) add(r record.Record) error {
 
 func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {
 	f.rejected++
+	f.noteReject(rejected.Record, kind)
 	f.report.Rejected++
 	report := f.kindReport(kind)
 	report.Read++

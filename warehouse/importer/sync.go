@@ -19,12 +19,12 @@ func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	s[kind][ref] = true
 }
 
-// markSynced records in the warehouse which sources were read completely. It must be
+// markSynced records in the warehouse which sources were read completely, and which were not. It must be
 // called after all records are written.
-func (r *importRun) markSynced(ctx context.Context) error {
-	for kind, sources := range r.synced {
+func (r *importRun) markSynced(ctx context.Context, marked sourcesByKind, lacks bool) error {
+	for kind, sources := range marked {
 		if err := r.retry(ctx, func() error {
-			return records.MarkSynced(ctx, r.Warehouse, r.run, kind, slices.Collect(maps.Keys(sources)))
+			return records.MarkSynced(ctx, r.Warehouse, r.run, kind, slices.Collect(maps.Keys(sources)), lacks)
 		}); err != nil {
 			return err
 		}

@@ -45,6 +45,8 @@ type CatalogSource struct {
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 	// FirstImportEndedAt is when the first import of its proposals ended; nil for never.
 	FirstImportEndedAt *governance.Timestamp
+	// Lacks is true if the last import lacked records.
+	Lacks bool
 	// AsOf is the time that the last import states; nil where it states none.
 	AsOf *governance.Timestamp
 	// Follow says how following the source goes; nil for one that is not followed.

@@ -68,6 +68,8 @@ type Proposal struct {
 	Ref record.RefHash `ch:"proposal_ref"`
 	// TitleDerived reports that Title is not stated but taken from the body.
 	TitleDerived bool `ch:"-"`
+	// LacksBallots is true if a file lacked ballots of it, and none closed the gap. The publisher sets it.
+	LacksBallots bool `ch:"-"`
 	// ObservedAt is the start of the import that brought this version.
 	ObservedAt governance.Timestamp
 }

@@ -3,6 +3,8 @@ package records
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -14,9 +16,16 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// MarkSynced records that an import read all records of one kind of the sources, and
-// commits a batch that names the sources, so that the publisher updates them.
-func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind record.Kind, sources []record.SourceRef) error {
+// MarkSynced records that an import read all records of one kind of the sources, or lacks some of those
+// that one has read before, and commits a batch that names the sources, so that the publisher updates them.
+func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind record.Kind, sources []record.SourceRef, lacks bool) error {
+	firstEnded, err := firstEnded(ctx, w, kind, sources)
+	if err != nil {
+		return err
+	}
+	if lacks {
+		sources = slices.Collect(maps.Keys(firstEnded))
+	}
 	if len(sources) == 0 {
 		return nil
 	}
@@ -24,19 +33,15 @@ func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind re
 	for _, source := range sources {
 		b.changes.Sources[source] = true
 	}
-	firstEnded, err := firstEnded(ctx, w, kind, sources)
-	if err != nil {
-		return err
-	}
 	now := time.Now()
-	err = warehouse.InsertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, as_of, first_ended_at, import_id)",
+	err = warehouse.InsertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, as_of, first_ended_at, import_id, lacks)",
 		fmt.Sprintf("mark %s synced", kind), sources, func(insert driver.Batch, source record.SourceRef) error {
 			ended, repeated := firstEnded[source]
 			if !repeated {
 				ended = now
 			}
 			return insert.Append(
-				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(run.AsOf), ended, run.ID)
+				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(run.AsOf), ended, run.ID, lacks)
 		})
 	if err != nil {
 		return err

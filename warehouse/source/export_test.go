@@ -10,7 +10,11 @@ import (
 // line is rejected.
 func ParseLine(file File, text string) (record.Record, string) {
 	l := line{host: file.Host}
-	return file.Format.lookup().parse(&l, []byte(text[skipSpace([]byte(text), 0):]))
+	read, reason := file.Format.lookup().parse(&l, []byte(text[skipSpace([]byte(text), 0):]))
+	if reason != "" {
+		return nil, reason
+	}
+	return read, ""
 }
 
 // Kind returns the kind of the records of a format.

@@ -213,8 +213,8 @@ func formatOf(in object) *format {
 	return nil
 }
 
-// parse returns the record of a line, or the reason why the line has none. The
-// record is nil if there is a reason.
+// parse returns the record of a line. If there is a reason why the line has none, it returns what
+// could be read, or nil.
 func (f *format) parse(l *line, text []byte) (parsed record.Record, reason string) {
 	in, ok := l.open(text)
 	if !ok {
@@ -225,16 +225,13 @@ func (f *format) parse(l *line, text []byte) (parsed record.Record, reason strin
 	}
 	found := formatOf(in)
 	if found != f && found != nil {
-		return nil, fmt.Sprintf("is a %s in a file of another format; want a %s", found.name, f.name)
+		return found.read(in), fmt.Sprintf("is a %s in a file of another format; want a %s", found.name, f.name)
 	}
 	parsed = f.read(in)
 	if l.reason == "" && found == nil {
 		l.reason = fmt.Sprintf("has fields %s; want the fields of a %s: %s", fieldNames(in), f.name, f.fields)
 	}
-	if l.reason != "" {
-		return nil, l.reason
-	}
-	return parsed, ""
+	return parsed, l.reason
 }
 
 // fieldNames lists the first fields of an object, for error messages.

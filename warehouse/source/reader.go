@@ -78,14 +78,14 @@ func (r *Reader) Next() (record.Record, error) {
 		return nil, err
 	}
 	if tooLong {
-		return nil, r.reject(text, fmt.Sprintf("is longer than %d bytes", r.lines.limit))
+		return nil, r.reject(text, nil, fmt.Sprintf("is longer than %d bytes", r.lines.limit))
 	}
 	if r.format == nil {
-		return nil, r.reject(text, "was added after the file was listed")
+		return nil, r.reject(text, nil, "was added after the file was listed")
 	}
 	parsed, reason := r.format.parse(&r.line, text)
 	if reason != "" {
-		return nil, r.reject(text, reason)
+		return nil, r.reject(text, parsed, reason)
 	}
 	return parsed, nil
 }
@@ -106,11 +106,12 @@ func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 	}
 }
 
-func (r *Reader) reject(text []byte, reason string) error {
+func (r *Reader) reject(text []byte, read record.Record, reason string) error {
 	return &RejectedError{
 		File:   r.file.Path,
 		Line:   r.lines.number,
 		Reason: reason,
+		Record: read,
 		Text:   record.Clip(string(text[:min(len(text), maxRejectedText+1)]), maxRejectedText),
 	}
 }

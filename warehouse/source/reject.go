@@ -2,6 +2,8 @@ package source
 
 import (
 	"fmt"
+
+	"pnyx/warehouse/record"
 )
 
 const (
@@ -18,6 +20,9 @@ type RejectedError struct {
 	Line int
 	// Reason says which field is invalid, and what is valid.
 	Reason string
+	// Record is what of the record could be read; nil for nothing. A ballot without an id of its
+	// proposal may be on any.
+	Record record.Record
 	// Text is the line, truncated to 4 KiB, with U+FFFD in place of invalid UTF-8.
 	Text string
 }

@@ -158,12 +158,16 @@ func (v value) identifier() string {
 }
 
 // sharedIdentifier is identifier for one that lines after another have, such as the id of the
-// proposal that they are about. They share its memory.
+// proposal that they are about. They share its memory. It is empty if the line is rejected already.
 func (v value) sharedIdentifier() string {
 	if !v.require(typeString) {
 		return ""
 	}
-	return v.checkIdentifier(v.line.texts.again(unescape(v.json)))
+	id := v.checkIdentifier(v.line.texts.again(unescape(v.json)))
+	if v.line.reason != "" {
+		return "" // of two ids, either may be meant
+	}
+	return id
 }
 
 func (v value) checkIdentifier(id string) string {

@@ -14,7 +14,7 @@ import (
 // figures and stored ballots, and between two of upstream's statements.
 func (e *evaluation) conflictsWithin() []governance.Warning {
 	return slices.Concat(
-		e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
+		e.rejectsConflict(), e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
 // upstreamFlags returns TotalsDifferUpstream when upstream's figures do not follow from
@@ -35,6 +35,13 @@ func (e *evaluation) hasAllBallots() bool {
 		return e.result.ready() && e.proposal.Provider.HasEveryBallot()
 	}
 	return e.result.ready() && e.ballots.Votes >= *stated
+}
+
+func (e *evaluation) rejectsConflict() []governance.Warning {
+	if !e.proposal.LacksBallots || e.result.coverage == governance.Complete {
+		return nil
+	}
+	return warning(rules.BallotsRejected, map[string]string{"held": string(governance.CountOf(e.ballots.Votes))})
 }
 
 func (e *evaluation) votesConflict() []governance.Warning {

@@ -123,7 +123,10 @@ func daoCoverage(dao records.CatalogDAO, catalog records.Catalog) governance.Cov
 
 // isWhole reports whether nothing is known that a source states and that is not held.
 func isWhole(source records.CatalogSource) bool {
-	return !isFollowed(source) || source.Follow.Lacks == ""
+	if isFollowed(source) {
+		return source.Follow.Lacks == ""
+	}
+	return !source.Lacks
 }
 
 func isFollowed(source records.CatalogSource) bool {

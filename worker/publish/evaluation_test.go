@@ -2,6 +2,7 @@ package publish
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,18 +159,26 @@ func TestReadinessAndCoverageFollowStoredBallots(t *testing.T) {
 		ready    bool
 		coverage governance.Coverage
 	}{
-		"ballots stored, nothing stated": {nil, stored, true, governance.Complete},
-		"all stored":                     {new(uint64(1)), stored, true, governance.Complete},
-		"upstream states more":           {new(uint64(2)), stored, true, governance.Partial},
-		"upstream states none":           {new(uint64(0)), ballots{}, true, governance.Complete},
-		"none stored, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
-		"none stored, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
-		"one is unreadable":              {nil, counted(map[string]string{"1": "1", record.Unreadable: "0"}), true, governance.Partial},
+		"ballots stored, nothing stated":              {nil, stored, true, governance.Complete},
+		"all stored":                                  {new(uint64(1)), stored, true, governance.Complete},
+		"upstream states more":                        {new(uint64(2)), stored, true, governance.Partial},
+		"upstream states none":                        {new(uint64(0)), ballots{}, true, governance.Complete},
+		"none stored, some stated":                    {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
+		"none stored, nothing stated":                 {nil, ballots{}, false, governance.CoverageUnavailable},
+		"one is unreadable":                           {nil, counted(map[string]string{"1": "1", record.Unreadable: "0"}), true, governance.Partial},
+		"a file lacks some":                           {nil, stored, true, governance.Partial},
+		"a file lacks some, but all are stored":       {new(uint64(1)), stored, true, governance.Complete},
+		"a file lacks some, fewer were stated before": {new(uint64(0)), stored, true, governance.Partial},
+		"a file lacks all":                            {nil, ballots{}, false, governance.CoverageUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
+			p := snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") })
+			p.LacksBallots = strings.HasPrefix(name, "a file lacks")
+			a := evaluate(p, "dao", c.ballots, now)
 			got := a.summary()
+			warned := slices.ContainsFunc(a.conflicts, func(w governance.Warning) bool { return w.Code == rules.BallotsRejected })
+			env.Want(t, p.LacksBallots && c.coverage != governance.Complete, warned, "warned of rejected ballots")
 			if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
 				t.Errorf("got totals %v, quorum %v, choices %v, want ready %v", got.Totals, got.Quorum, got.Choices, c.ready)
 			}
@@ -273,6 +282,9 @@ func TestDAOCoverageFollowsItsSources(t *testing.T) {
 		"both read to their end":  {map[record.SourceRef]records.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
 		"one lacks something": {map[record.SourceRef]records.CatalogSource{
 			space: {Proposals: 1, Follow: &records.SourceFollow{Complete: true, Lacks: "3 logs of events that are not known"}}, forum: {TopicsSyncedAt: in(-1)},
+		}, governance.Partial},
+		"a later file lacks something": {map[record.SourceRef]records.CatalogSource{
+			space: {Proposals: 1, ProposalsSyncedAt: in(-1), Lacks: true}, forum: {TopicsSyncedAt: in(-1)},
 		}, governance.Partial},
 		"ballots alone are no end": {map[record.SourceRef]records.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
 	} {

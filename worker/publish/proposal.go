@@ -78,9 +78,12 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
 	var proposals []records.Proposal
 	var totals map[record.RefHash]counts.VoteTotals
+	var lacking map[record.RefHash]bool
 	group, groupCtx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
-		proposals, err = records.Proposals(groupCtx, p.Warehouse, refs)
+		if proposals, err = records.Proposals(groupCtx, p.Warehouse, refs); err == nil {
+			lacking, err = records.LackBallots(groupCtx, p.Warehouse, refs)
+		}
 		return err
 	})
 	group.Go(func() (err error) {
@@ -115,7 +118,7 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 			proposal.Flagged = proposal.Flagged || p.catalog.Sources[source].Flagged
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
 			_, superseded := p.mirrors.original[proposal.Ref]
-			proposal.Withdrawn = proposal.Withdrawn || superseded
+			proposal.Withdrawn, proposal.LacksBallots = proposal.Withdrawn || superseded, lacking[proposal.Ref]
 			e := evaluate(proposal, daoID, counted, p.at)
 			if p.corrections.isFlagged(proposal.Ref) {
 				e.flags = append(e.flags, rules.TotalsRecounted)

@@ -118,13 +118,13 @@ func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) 
 }
 
 // coverageOf compares the ballots held with what upstream states: their number, or else their
-// power. Of an unreadable one no power is held.
+// power. Of an unreadable one no power is held, and what a file lacks is held only if the number proves it.
 func (c *voteResult) coverageOf(p records.Proposal) governance.Coverage {
 	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
 	if p.StatedVotes == nil {
 		missing = c.stated != nil && c.stated.power.GreaterThan(c.held.Power) && c.totalDiffers(p)
 	}
-	if c.held.Choices[record.Unreadable].Votes > 0 {
+	if c.held.Choices[record.Unreadable].Votes > 0 || p.LacksBallots && (p.StatedVotes == nil || *p.StatedVotes != c.held.Votes) {
 		missing = true
 	}
 	noneCast := p.StatedVotes != nil || p.Provider.HasEveryBallot()

@@ -9,7 +9,8 @@ SELECT
     maxIf(synced, kind = 'ballots') AS ballots_synced_at,
     maxIf(synced, kind = 'topics') AS topics_synced_at,
     max(stated) AS as_of,
-    minIf(ended, kind = 'proposals') AS first_import_ended_at
+    minIf(ended, kind = 'proposals') AS first_import_ended_at,
+    max(lacking) AS lacks
 FROM
 (
     SELECT
@@ -20,7 +21,8 @@ FROM
         '' AS kind,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS synced,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS stated,
-        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS ended
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS ended,
+        false AS lacking
     FROM sources FINAL
 
     UNION ALL
@@ -33,7 +35,8 @@ FROM
         '',
         NULL,
         NULL,
-        NULL
+        NULL,
+        false
     FROM proposals FINAL
 
     UNION ALL
@@ -46,7 +49,8 @@ FROM
         '',
         NULL,
         NULL,
-        NULL
+        NULL,
+        false
     FROM topics
 
     UNION ALL
@@ -59,7 +63,8 @@ FROM
         toString(kind),
         synced_at,
         as_of,
-        coalesce(first_ended_at, synced_at)
+        coalesce(first_ended_at, synced_at),
+        lacks
     FROM syncs FINAL
 )
 GROUP BY

@@ -1,0 +1,131 @@
+package importer_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/importer"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
+)
+
+// voteOn is a ballot on a proposal; a negative power is refused.
+func voteOn(proposal, voter string, power int) string {
+	return fmt.Sprintf(`{"id":"%s-%s","proposal":{"id":"%s"},"voter":"%s","created":1700000000,"choice":1,"vp":%d}`, proposal, voter, proposal, voter, power)
+}
+
+// importText imports files with some lines, in order of their names: a "cut " begins the name of one whose
+// end is missing. It returns which of the proposals a, b and c lack ballots.
+func importText(t *testing.T, w *warehouse.Warehouse, files map[string][]string) (lacking string) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, lines := range files {
+		text := []byte(strings.Join(lines, "\n") + "\n")
+		if strings.HasPrefix(name, "cut ") {
+			var packed bytes.Buffer
+			zipped := gzip.NewWriter(&packed)
+			env.Must(zipped.Write(text))(t)
+			env.MustDo(t, zipped.Flush()) // and no end
+			text = packed.Bytes()
+		}
+		env.MustDo(t, os.WriteFile(filepath.Join(folder, name+".ndjson"), text, 0o600))
+	}
+	env.Must(importer.Run(t.Context(), []string{folder}, importer.Options{
+		Warehouse: w, BatchSize: 100, RejectsDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
+	}))(t)
+	return lackingBallots(t, w)
+}
+
+func lackingBallots(t *testing.T, w *warehouse.Warehouse) (lacking string) {
+	t.Helper()
+	for _, id := range []string{"a", "b", "c"} {
+		ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}.Hash()
+		if env.Must(records.LackBallots(t.Context(), w, []record.RefHash{ref}))(t)[ref] {
+			lacking += id
+		}
+	}
+	return lacking
+}
+
+func TestRejectedBallotsLeaveGapsUntilTheMendedFileIsImported(t *testing.T) {
+	t.Parallel()
+	type files = map[string][]string
+	a1, a2, b1, b2, c1 := voteOn("a", "0x1", 1), voteOn("a", "0x2", 1), voteOn("b", "0x1", 1), voteOn("b", "0x2", 1), voteOn("c", "0x1", 1)
+	badA, badB := voteOn("a", "0x2", -1), voteOn("b", "0x2", -1)
+	whole := files{"other name": {b2, a2, b1, a1, c1}}
+	for name, c := range map[string]struct {
+		imports []files
+		want    []string
+	}{
+		"a ballot of a known proposal":     {[]files{{"1": {a1, badA, b1, c1}}, whole}, []string{"a", ""}},
+		"the line is removed":              {[]files{{"1": {a1, badA, b1}}, {"2": {a1, b1}}}, []string{"a", ""}},
+		"a line that is no JSON":           {[]files{{"1": {a1, b1, c1[:40]}}, whole}, []string{"ab", ""}},
+		"two ids of a proposal":            {[]files{{"1": {a1, b1, strings.Replace(badA, `"id":"a"`, `"id":"a","id":"b"`, 1)}}, whole}, []string{"ab", ""}},
+		"no id of a proposal":              {[]files{{"1": {a1, strings.Replace(badA, `{"id":"a"}`, `{"id":" "}`, 1)}}, whole}, []string{"a", ""}},
+		"a file that is cut off":           {[]files{{"cut 1": {a1, b1}}, {"cut 2": {a1, b1, c1}}, whole}, []string{"ab", "abc", ""}},
+		"a proposal among ballots":         {[]files{{"1": {a1, `{"id":"a","space":{"id":"s"}}`}}}, []string{""}},
+		"a ballot among proposals":         {[]files{{"1": {`{"id":"x","space":{"id":"s"}}`, a1}}, whole}, []string{"a", ""}},
+		"the same again":                   {[]files{{"1": {a1, badA, b1}}, {"1": {a1, badA, b1}}}, []string{"a", "a"}},
+		"another file without rejects":     {[]files{{"1": {a1, badA, b1}}, {"2": {a2}}, {"1": {a1, a2, b1}}}, []string{"a", "a", ""}},
+		"another file in the same import":  {[]files{{"1": {badA}, "2": {a1, b1}}, {"1": {badA}, "2": {a1, b1}}, whole}, []string{"a", "a", ""}},
+		"the mended file in the same one":  {[]files{{"1": {a1, badA}}, {"1": {a1, badA}, "2": {a1, a2}}, whole}, []string{"a", "a", ""}},
+		"one proposal mended, one not":     {[]files{{"1": {a1, badA, badB, c1}}, {"1": {a1, a2, badB, c1}}, {"1": {a1, a2, b2, c1}}}, []string{"ab", "b", ""}},
+		"a file that lacks another ballot": {[]files{{"1": {a1, badA, c1}}, {"1": {a1, a2, c1, c1[:40]}}, whole}, []string{"a", "ac", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := env.Warehouse(t)
+			var got []string
+			for _, files := range c.imports {
+				got = append(got, importText(t, w, files))
+			}
+			if !slices.Equal(c.want, got) {
+				t.Errorf("got %q, want %q to lack ballots after each import", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAnImportThatStopsLeavesGaps stops an import at a rejected ballot on c, which cannot be kept.
+func TestAnImportThatStopsLeavesGaps(t *testing.T) {
+	t.Parallel()
+	w := env.Warehouse(t)
+	path := filepath.Join(t.TempDir(), "votes.ndjson")
+	env.WriteLines(t, path, voteOn("a", "0x1", 1), voteOn("b", "0x1", 1), voteOn("c", "0x1", -1))
+	if _, err := importer.Run(t.Context(), []string{path}, importer.Options{
+		Warehouse: w, BatchSize: 100, RejectsDir: filepath.Join(path, "no folder"), Logger: slog.New(slog.DiscardHandler),
+	}); err == nil {
+		t.Fatal("the import did not stop")
+	}
+	env.Want(t, "abc", lackingBallots(t, w), "lack ballots")
+	env.Want(t, "", importText(t, w, map[string][]string{"1": {voteOn("a", "0x1", 1), voteOn("b", "0x1", 1), voteOn("c", "0x1", 1)}}), "lack ballots after another import")
+}
+
+// TestASourceLacksRecordsUntilItsFilesAreReadWhole imports proposals of two spaces.
+func TestASourceLacksRecordsUntilItsFilesAreReadWhole(t *testing.T) {
+	t.Parallel()
+	w := env.Warehouse(t)
+	const a, b, bad = `{"id":"a","space":{"id":"s"}}`, `{"id":"b","space":{"id":"r"}}`, `{"id":"","space":{"id":"s"}}`
+	var got []string
+	for _, files := range []map[string][]string{
+		{"1": {b, bad}}, {"1": {a}, "2": {b}}, {"1": {a, bad}, "2": {a}}, {"1": {a, b}},
+	} {
+		importText(t, w, files)
+		catalog := env.Must(records.CatalogOwners(t.Context(), w))(t)
+		s, r := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: "s"}], catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: "r"}]
+		got = append(got, fmt.Sprint(s.ProposalsSyncedAt != nil, s.Lacks, r.ProposalsSyncedAt != nil, r.Lacks))
+	}
+	env.WantSame(t, "whether s and r were read whole once, and lack records", []string{
+		"false false false false", "true false true false", "true true true false", "true false true false",
+	}, got)
+}

@@ -1,0 +1,60 @@
+package records
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// BallotGap says that a file lacked ballots of a proposal: lines that are no ballot, or the end. LastBallot is the
+// file's: the hash of voter and proposal; 0 without any. A file that has it, and all ballots of Proposal, closes the gap.
+type BallotGap struct {
+	Proposal   record.RefHash `ch:"proposal_ref"`
+	LastBallot uint64
+}
+
+// OpenBallotGaps returns the proposals with open gaps, by the last ballot of the file.
+func OpenBallotGaps(ctx context.Context, w *warehouse.Warehouse) (map[uint64]map[record.RefHash]bool, error) {
+	const sql = "SELECT proposal_ref, last_ballot FROM ballot_gaps FINAL WHERE open"
+	found, err := warehouse.Find[BallotGap](ctx, w, "read gaps of ballots", sql)
+	open := map[uint64]map[record.RefHash]bool{}
+	for _, gap := range found {
+		if open[gap.LastBallot] == nil {
+			open[gap.LastBallot] = map[record.RefHash]bool{}
+		}
+		open[gap.LastBallot][gap.Proposal] = true
+	}
+	return open, err
+}
+
+// LackBallots returns which proposals have an open gap.
+func LackBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]bool, error) {
+	const sql = "SELECT proposal_ref FROM ballot_gaps FINAL WHERE open AND proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)"
+	found, err := warehouse.FindRefs[record.RefHash](ctx, w, "look for gaps of ballots", sql, refs)
+	return warehouse.Keyed(found, err, func(ref record.RefHash) (record.RefHash, bool) { return ref, true })
+}
+
+// WriteBallotGaps opens (true) and closes gaps, and commits a batch that names their proposals, so that the
+// publisher updates them.
+func WriteBallotGaps(ctx context.Context, w *warehouse.Warehouse, run Import, gaps map[BallotGap]bool) error {
+	b := batch{id: uuid.New(), run: run, changes: NewChangeSet()}
+	for gap := range gaps {
+		b.changes.Proposals[gap.Proposal] = true
+	}
+	version := uint64(time.Now().UnixMicro())
+	err := warehouse.InsertRows(ctx, w, "INSERT INTO ballot_gaps (proposal_ref, last_ballot, open, import_id, version)", "write gaps of ballots",
+		slices.Collect(maps.Keys(gaps)), func(insert driver.Batch, gap BallotGap) error {
+			return insert.Append(string(gap.Proposal[:]), gap.LastBallot, gaps[gap], run.ID, version)
+		})
+	if err != nil || len(gaps) == 0 {
+		return err
+	}
+	return commitBatch(ctx, w, b)
+}
