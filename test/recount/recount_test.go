@@ -460,6 +460,7 @@ func (r *recount) checkSecondImport(t *testing.T, dir string) {
 
 // checkCutFile imports half a file of ballots, which has no end, and then the file.
 func (r *recount) checkCutFile(t *testing.T, dir string, began time.Time) {
+	t.Helper()
 	path := filepath.Join(dir, "snapshot", "votes", "snapshot.dcl.eth.ndjson.gz")
 	ballots := env.Must(readFile[json.RawMessage](path))(t)
 	var cut bytes.Buffer

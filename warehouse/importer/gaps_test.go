@@ -123,9 +123,9 @@ func TestASourceLacksRecordsUntilItsFilesAreReadWhole(t *testing.T) {
 		importText(t, w, files)
 		catalog := env.Must(records.CatalogOwners(t.Context(), w))(t)
 		s, r := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: "s"}], catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: "r"}]
-		got = append(got, fmt.Sprint(s.ProposalsSyncedAt != nil, s.Lacks, r.ProposalsSyncedAt != nil, r.Lacks))
+		got = append(got, fmt.Sprintf("s:%t/%t r:%t/%t", s.ProposalsSyncedAt != nil, s.Lacks, r.ProposalsSyncedAt != nil, r.Lacks))
 	}
 	env.WantSame(t, "whether s and r were read whole once, and lack records", []string{
-		"false false false false", "true false true false", "true true true false", "true false true false",
+		"s:false/false r:false/false", "s:true/false r:true/false", "s:true/true r:true/false", "s:true/false r:true/false",
 	}, got)
 }
