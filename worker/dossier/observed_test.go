@@ -253,3 +253,27 @@ func TestStrongestVotersAreFoundByABound(t *testing.T) {
 		t.Errorf("%v %v (-all +found):\n%s", err, errBound, diff)
 	}
 }
+
+// A voter returns while one of the ballots before is not withdrawn.
+func TestWhoHasWithdrawnAllBallotsDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	w := env.Warehouse(t)
+	cast := func(proposal, voter, id string, withdrawn bool) *record.Ballot {
+		ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}
+		return &record.Ballot{Proposal: ref, VoteID: id, Voter: voter, Power: decimal.NewFromInt(1), VotedAt: at(1), Withdrawn: withdrawn}
+	}
+	list := []record.Record{cast("before", "b", "2", false)}
+	for _, voter := range []string{"a", "b", "c", "d"} {
+		list = append(list, cast("now", voter, "1", false))
+		if voter != "d" {
+			list = append(list, cast("before", voter, "1", false))
+		}
+	}
+	store(t, w, list)
+	store(t, w, []record.Record{cast("before", "b", "1", true), cast("before", "c", "1", true)})
+	before, now := list[0].(*record.Ballot).Proposal.Hash(), list[1].(*record.Ballot).Proposal.Hash()
+	for _, votes := range []uint64{0, 9} { // of both sides the one with fewer is read first
+		moments := []pages.Moment{{Ref: before, DAOID: "dao", At: *at(2), Votes: votes}, {Ref: now, DAOID: "dao", At: *at(3), Begins: true, Votes: 4}}
+		env.Want(t, 2, env.Must(pages.ReturningVoters(t.Context(), w, moments))(t)[now], "voters", "who return")
+	}
+}
