@@ -271,7 +271,7 @@ func TestWhoHasWithdrawnAllBallotsDoesNotReturn(t *testing.T) {
 	}
 	store(t, w, list)
 	store(t, w, []record.Record{cast("before", "b", "1", true), cast("before", "c", "1", true)})
-	before, now := list[0].(*record.Ballot).Proposal.Hash(), list[1].(*record.Ballot).Proposal.Hash()
+	before, now := cast("before", "", "", false).Proposal.Hash(), cast("now", "", "", false).Proposal.Hash()
 	for _, votes := range []uint64{0, 9} { // of both sides the one with fewer is read first
 		moments := []pages.Moment{{Ref: before, DAOID: "dao", At: *at(2), Votes: votes}, {Ref: now, DAOID: "dao", At: *at(3), Begins: true, Votes: 4}}
 		env.Want(t, 2, env.Must(pages.ReturningVoters(t.Context(), w, moments))(t)[now], "voters", "who return")
