@@ -18,7 +18,7 @@ type fileGaps struct {
 	proposals map[record.RefHash]bool
 	lacksSome bool
 	// last is its last ballot, on proposal at, which is of; met are the last ballots of files with open gaps that
-	// it has too.
+	// it has too, and 0, the last of a file without any.
 	last uint64
 	at   record.RefHash
 	of   record.ProposalRef
@@ -59,7 +59,6 @@ func (r *importRun) writeGaps(ctx context.Context, stopped bool) error {
 	}
 	changed := map[records.BallotGap]bool{}
 	for _, file := range r.files {
-		file.met[0] = true
 		for last := range file.met {
 			for proposal := range r.openGaps[last] {
 				lacks, has := file.proposals[proposal]

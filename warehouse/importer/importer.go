@@ -163,7 +163,7 @@ func (r *importRun) readFile(file source.File) error {
 	defer reader.Close()
 	r.Progress.nextFile(file, reader)
 	f := fileImport{importRun: r, kind: file.Kind, sources: sourcesByKind{}, gaps: &fileGaps{
-		proposals: map[record.RefHash]bool{}, met: map[uint64]bool{},
+		proposals: map[record.RefHash]bool{}, met: map[uint64]bool{0: true},
 	}}
 	r.files = append(r.files, f.gaps)
 	problem, err := f.readAll(reader)

@@ -81,9 +81,11 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 	var lacking map[record.RefHash]bool
 	group, groupCtx := panics.WithContext(ctx)
 	group.Go(func() (err error) {
-		if proposals, err = records.Proposals(groupCtx, p.Warehouse, refs); err == nil {
-			lacking, err = records.LackBallots(groupCtx, p.Warehouse, refs)
-		}
+		proposals, err = records.Proposals(groupCtx, p.Warehouse, refs)
+		return err
+	})
+	group.Go(func() (err error) {
+		lacking, err = records.LackBallots(groupCtx, p.Warehouse, refs)
 		return err
 	})
 	group.Go(func() (err error) {
