@@ -13,7 +13,7 @@ import (
 
 // fileGaps are what a file has of ballots, and lacks.
 type fileGaps struct {
-	// proposals are those of its ballots: true for one with a rejected ballot. lacksSome says that it lacks
+	// proposals has the proposals of its ballots: true for one with a rejected ballot. lacksSome says that it lacks
 	// ballots that may be on any of them.
 	proposals map[record.RefHash]bool
 	lacksSome bool

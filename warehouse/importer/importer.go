@@ -99,7 +99,7 @@ type importRun struct {
 	run     records.Import
 	report  Report
 	rejects rejectsFile
-	// synced holds the sources whose files were read completely, and lacking those of other files.
+	// synced holds the sources whose files were read completely, and lacking the sources of other files.
 	synced, lacking sourcesByKind
 	// openGaps are those before the run, and files what each file has and lacks.
 	openGaps map[uint64]map[record.RefHash]bool
