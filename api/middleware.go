@@ -66,7 +66,7 @@ const maxNegotiationBytes = 1 << 10
 // than maxNegotiationBytes.
 func limitRequest(c *fiber.Ctx) error {
 	const maxURLBytes = 8 << 10 // bounds the request URI: all text parameters at their longest, escaped, fit
-	if got := len(c.Request().RequestURI()); got > maxURLBytes {
+	if got := len(c.Request().Header.RequestURI()); got > maxURLBytes {
 		return tooLong(http.StatusRequestURITooLong, "address", got, maxURLBytes)
 	}
 	if len(c.Request().Header.RawHeaders()) <= maxNegotiationBytes {

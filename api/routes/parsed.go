@@ -25,7 +25,7 @@ func NewParsed() *Parsed {
 
 // Parse is Route.Parse for a request to the route. What it returns is shared.
 func (p *Parsed) Parse(r *Route, c *fiber.Ctx) (*Request, error) {
-	address := c.Request().RequestURI()
+	address := c.Request().Header.RequestURI() // as it was sent: Request.RequestURI writes all forms of a path alike
 	if len(address) > maxParsedBytes {
 		return r.Parse(c)
 	}
