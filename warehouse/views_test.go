@@ -143,6 +143,21 @@ func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
 	}
 }
 
+// What a vote will bring is derived before it happens.
+func TestViewsShowEventsAndSignalsOnceTheirTimeHasCome(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	data, conn := env.ConnectWarehouse(t, instance.URL(database)), raw(t, instance.URL(warehouse.ViewsDatabase(database)))
+	rows := "if(number = 0, 'past', 'future'), now() + toIntervalHour(2 * number - 1) FROM numbers(2)"
+	mustExec(t, data, "INSERT INTO feed_events (basis, event_id, at) SELECT 'eventTime', "+rows)
+	mustExec(t, data, "INSERT INTO feed_signals (signal_id, detected_at) SELECT "+rows)
+	got := env.Column(t, conn, "SELECT event_id FROM events UNION ALL SELECT signal_id FROM signals")
+	if want := []string{"past", "past"}; !slices.Equal(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestConditionsOnAProposalReadItsBallotsAlone(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)

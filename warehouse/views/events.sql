@@ -28,4 +28,4 @@ SELECT
     nullIf(url, '') AS url,
     importance AS importance_score
 FROM $data.feed_events FINAL
-WHERE basis = 'eventTime';
+WHERE basis = 'eventTime' AND at <= now64(3);

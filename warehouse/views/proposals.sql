@@ -16,7 +16,7 @@ CREATE OR REPLACE VIEW $views.proposals
     outcome LowCardinality(String) COMMENT 'passed, failed, executed, canceled or unknown.',
     choice_keys Array(String) COMMENT 'Keys of the choices, in order.',
     choice_labels Array(String) COMMENT 'Texts of the choices, in the same order.',
-    quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL if none applies.',
+    quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL or 0: none.',
     created_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When the proposal was created, or else when voting starts.',
     updated_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it last changed.',
     start_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When voting starts.',

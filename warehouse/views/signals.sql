@@ -10,8 +10,8 @@ CREATE OR REPLACE VIEW $views.signals
     deadline_at_ms Nullable(DateTime64(3, 'UTC')) COMMENT 'Until when one can act.',
     dao_id LowCardinality(String) COMMENT 'The DAO.',
     proposal_key Nullable(String) COMMENT 'The proposal; NULL for other subjects.',
-    title String COMMENT 'Title; /v2/signals puts the name of the DAO before it.',
-    summary String COMMENT 'A sentence or two.',
+    title String COMMENT 'Title; /v2/signals adds names of the DAO and voters.',
+    summary String COMMENT 'A sentence or two; likewise.',
     source_url Nullable(String) COMMENT 'The page it is about.',
     evidence String COMMENT 'The figures it follows from, a JSON object.'
 )
@@ -33,4 +33,5 @@ SELECT
     summary,
     nullIf(source_url, '') AS source_url,
     evidence
-FROM $data.feed_signals FINAL;
+FROM $data.feed_signals FINAL
+WHERE detected_at <= now64(3);

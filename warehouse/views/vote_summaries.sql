@@ -19,7 +19,7 @@ CREATE OR REPLACE VIEW $views.vote_summaries
     voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power of all votes, exact.',
     held_votes UInt64 COMMENT 'Ballots that are held and count.',
     held_voting_power Decimal(76, 18) COMMENT 'Voting power of these ballots, exact.',
-    quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL if none applies.',
+    quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL or 0: none.',
     quorum_type Nullable(String) COMMENT 'approval, or rejection for one that the second choice has to exceed so that the proposal is rejected.',
     quorum Nullable(Decimal(76, 18)) COMMENT 'The quorum in the unit of voting_power.',
     quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot; that of the second choice for a quorum of rejection; on a Governor that of the choices that it counts, for and abstain or for alone.',
