@@ -235,3 +235,34 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 		return nil
 	})
 }
+
+// Events and titles of signals show the name of their DAO: a copy has it from their rows alone.
+func TestARenamedDAOTellsItsEventsAndSignals(t *testing.T) {
+	t.Parallel()
+	h := newWorker(t)
+	dao := &record.DAO{ID: "dao", Name: "Before", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}}
+	h.append(dao, votedBetween("a", -100, -50))
+	h.waitForEvents("dao", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	h.waitForNames(1)
+	missing := map[string]bool{}
+	events, signals := h.feedOf("dao")
+	for _, row := range events {
+		missing[row.EventID] = true
+	}
+	for _, row := range signals {
+		missing[row.SignalID] = true
+	}
+	end := h.changes(cache.ChangeID{}, 100).Last
+	renamed := *dao
+	renamed.Name = "After"
+	h.append(&renamed)
+	env.Until(t, func() error {
+		for _, row := range h.changes(end, 100).Rows {
+			delete(missing, row.Key)
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("nothing is told of %v", missing)
+		}
+		return nil
+	})
+}

@@ -150,9 +150,10 @@ func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timesta
 	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
 }
 
-// ChangedSince returns the changes by DAO of rows of the feed that were written after a revision.
-func (f Feed) ChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
-	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
+// ChangedSince returns the changes by DAO of rows of the feed that were written after a revision, of
+// one DAO or, without an id, of all.
+func (f Feed) ChangedSince(ctx context.Context, daoID string, revision uint64) (map[string]DAOChanges, error) {
+	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("dao", daoID), clickhouse.Named("revision", revision))
 	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
 }
 

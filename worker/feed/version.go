@@ -92,7 +92,7 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 			return nil, err
 		}
 	}
-	written, err := feed.NewFeed(b.Warehouse).ChangedSince(ctx, state.Revision)
+	written, err := feed.NewFeed(b.Warehouse).ChangedSince(ctx, "", state.Revision)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,8 @@ func (b *Builder) allLists(ctx context.Context) (map[string]feed.DAOChanges, err
 	return changes, err
 }
 
-// showRenamed changes the versions of the lists of DAOs that were renamed: events and titles
-// of signals show the name, but do not store it. A name that is not published yet waits for the call
+// showRenamed changes the versions of the lists of DAOs that were renamed, and tells of all their rows:
+// events and titles of signals show the name, but do not store it. A name that is not published yet waits for the call
 // after its publication, as pages show the published name. Redis knows which names the builder before
 // has shown.
 func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err error) {
@@ -143,9 +143,16 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 		if err != nil && !errors.Is(err, cache.ErrMiss) {
 			return err
 		}
-		if err == nil && row.Name == dao.Name {
-			renamed[id] = feed.DAOChanges{Events: true, Signals: true}
-			names[id] = dao.Name
+		if err != nil || row.Name != dao.Name {
+			continue
+		}
+		renamed[id], names[id] = feed.DAOChanges{Events: true, Signals: true}, dao.Name
+		if known {
+			rows, err := feed.NewFeed(b.Warehouse).ChangedSince(ctx, id, 0)
+			if err != nil {
+				return err
+			}
+			renamed[id] = rows[id]
 		}
 	}
 	if len(renamed) == 0 {

@@ -9,7 +9,7 @@ FROM
         event_id AS id,
         true AS is_event
     FROM feed_events
-    WHERE revision > {revision:UInt64}
+    WHERE revision > {revision:UInt64} AND ({dao:String} = '' OR feed_events.dao_id = {dao:String})
 
     UNION ALL
 
@@ -18,7 +18,7 @@ FROM
         signal_id,
         false
     FROM feed_signals
-    WHERE revision > {revision:UInt64}
+    WHERE revision > {revision:UInt64} AND ({dao:String} = '' OR feed_signals.dao_id = {dao:String})
 )
 GROUP BY dao_id
 ORDER BY dao_id
