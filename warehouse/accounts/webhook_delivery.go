@@ -23,7 +23,7 @@ const (
 	MessageWaiting MessageState = "waiting"
 	// MessageDelivered was accepted.
 	MessageDelivered MessageState = "delivered"
-	// MessageExpired was queued for too long, or beyond the deadline of its signal.
+	// MessageExpired was queued for too long or beyond the deadline of its signal, or is too large.
 	MessageExpired MessageState = "expired"
 	// MessageDropped was in the queue when the endpoint was turned off.
 	MessageDropped MessageState = "dropped"

@@ -131,7 +131,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 	return len(due), ended
 }
 
-// attempt sends a message, unless it is too old, its deadline has passed or it has left the
+// attempt sends a message, unless it is too old or too large, its deadline has passed or it has left the
 // feed, and returns what became of it.
 func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 	now, d := r.term.Now(), due.Delivery
@@ -148,7 +148,9 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 	attempt := sent.WebhookAttempt
 	d.Attempts++
 	attempt.Attempt = d.Attempts
-	if d.State = accounts.MessageDelivered; attempt.Error != "" {
+	if d.State = accounts.MessageDelivered; len(due.text) > maxBody {
+		d.State = accounts.MessageExpired // no attempt will do better, and those after it would wait
+	} else if attempt.Error != "" {
 		d.State = accounts.MessageWaiting
 		pause := pauseAfter(d.Attempts)
 		if sent.pause > 0 {

@@ -267,12 +267,14 @@ func TestCertificateIsVerified(t *testing.T) {
 	env.Want(t, 1, len(in.messages()), "messages")
 }
 
-func TestLargeMessageIsNotSent(t *testing.T) {
+func TestLargeMessageIsNotSentAndHoldsNoneUp(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t, nil)
-	attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, make([]byte, maxBody+1)}, time.Now())
-	if !strings.Contains(attempt.Error, "at most") || len(in.messages()) != 0 {
-		t.Errorf("got %q and %d messages, want it refused", attempt.Error, len(in.messages()))
+	d := &Deliverer{Options: Options{Sender: NewSender(true), Now: time.Now}}
+	due := dueMessage{accounts.Delivery{QueuedAt: time.Now()}, messageBody{text: make([]byte, maxBody+1)}}
+	got := (&term{Deliverer: d}).newReceiver(endpointAt(in.URL)).attempt(t.Context(), due)
+	if !strings.Contains(got.attempt.Error, "at most") || got.delivery.State != accounts.MessageExpired || len(in.messages()) != 0 {
+		t.Errorf("got %q, %s and %d messages, want it refused for good", got.attempt.Error, got.delivery.State, len(in.messages()))
 	}
 }
 
