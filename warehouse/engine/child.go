@@ -33,8 +33,9 @@ const (
 // arguments of the engine.
 func RunChild(args []string) int {
 	// Only the parent's pipe ends the engine. Signals that a terminal or a service
-	// manager sends to all processes must not end it while the parent still writes.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// manager sends to all processes must not end it while the parent still writes. A client that
+	// leaves must not either: Go ends a process where a thread of the library gets SIGPIPE.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if err := runChild(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -119,6 +120,18 @@ func TestClientThatLeavesEndsItsQuery(t *testing.T) {
 			env.Want(t, before, e.Instance().EnginePID, "engine process", "it was restarted")
 		})
 	}
+}
+
+// Not every thread of the library blocks the signal of a write to a client that has left.
+func TestClientThatLeavesSignalsNothing(t *testing.T) {
+	t.Parallel()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", common(t).Instance().EnginePID))
+	if err != nil {
+		t.Skip("only Linux tells which signals a process ignores")
+	}
+	_, after, _ := strings.Cut(string(status), "SigIgn:\t")
+	ignored := env.Must(strconv.ParseUint(strings.Fields(after)[0], 16, 64))(t)
+	env.Want(t, 1, ignored>>(syscall.SIGPIPE-1)&1, "SIGPIPE is ignored")
 }
 
 // TestIdleClientThatResetsDoesNotHarmTheEngine resets connections over which nothing goes.
