@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ or from standard input. docs/analysts.md has the limits, the formats and other c
 			out := cmd.OutOrStdout()
 			if file, is := out.(*os.File); escape || is && isatty.IsTerminal(file.Fd()) {
 				escaper := &controlEscaper{out: out}
-				defer func() { err = errors.Join(err, escaper.Close()) }()
+				defer func() { err = cmp.Or(err, escaper.Close()) }()
 				out = escaper
 			}
 			return analyst.Ask(cmd.Context(), query, format, formatSettings(), out)
