@@ -52,6 +52,7 @@ func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 	if err := s.restoreAll(ctx, m, base, beside); err != nil {
 		return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 	}
+	ctx = context.WithoutCancel(ctx) // between a shard and the next it would be neither empty nor restored
 	for shard := range o.Archive.Shards() {
 		if err := o.Archive.Adopt(ctx, shard, beside); err != nil {
 			return m, fmt.Errorf("restore shard %d: %w", shard+1, err)
