@@ -95,7 +95,7 @@ func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
 		"an unknown clock chain":      {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], clockChain: \"eip155:2\"}}" + dao, "eip155:2 is not one of chains"},
 		"a negative number":           {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], finality: -1}}" + dao, "want a whole number"},
 		"a short interval":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], pollInterval: 1ms}}" + dao, "want a duration from 1s to 1h"},
-		"a short address":             {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0xabc\n", ":6: daos[0].governors[0]: want a chain such as eip155:1, a colon, and the address of a Governor"},
+		"a short address":             {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0xabc\n", ":6: daos[0].governors[0]: want a chain such as eip155:1, a colon, and the address of a contract"},
 		"a wrong checksum":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"]}}\ndaos:\n- {id: a, name: A, governors: [\"eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2824\"]}\n", "with the right checksum"},
 		"a zero timelock":             {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"]}}\ndaos:\n- {id: a, name: A, governors: [{id: \"eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823\", timelock: \"0x0000000000000000000000000000000000000000\"}]}\n", "not all of them 0"},
 		"a Governor without a chain":  {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823\n", ":6: daos[0].governors[0]: needs endpoints of eip155:1 in chains"},

@@ -70,7 +70,7 @@ var forms = sync.OnceValue(func() map[reflect.Type]form { //nolint:gochecknoglob
 		reflect.TypeFor[Contract](): {"0x and " + digits, func(text string, _ environ) (any, error) {
 			return allow(Contract(strings.ToLower(text)), abi.IsValidAddress(text))
 		}},
-		reflect.TypeFor[GovernorID](): {"a chain such as eip155:1, a colon, and the address of a Governor: 0x and " + digits, func(text string, _ environ) (any, error) {
+		reflect.TypeFor[GovernorID](): {"a chain such as eip155:1, a colon, and the address of a contract: 0x and " + digits, func(text string, _ environ) (any, error) {
 			at := max(strings.LastIndexByte(text, ':'), 0)
 			return allow(GovernorID(strings.ToLower(text)), chain.MatchString(text[:at]) && abi.IsValidAddress(text[at+1:]))
 		}},
