@@ -82,9 +82,37 @@ function edge.pays()
     return body and body:find("x402\\?/payment") ~= nil -- JSON may escape a slash
 end
 
+-- probe is what a worker writes into edge.folder, the cache's, once a second: in second tried last, and
+-- stores says whether it could.
+local probe, tried, stores = string.rep(" ", 1048576), 0, true
+
+-- can_store says whether the cache can be written. nginx breaks off a response that it cannot store.
+local function can_store()
+    if tried == ngx.time() then
+        return stores
+    end
+    tried = ngx.time()
+    local name = edge.folder .. "/probe-" .. ngx.worker.pid()
+    local file, problem = io.open(name, "w")
+    stores = file ~= nil
+    if file then
+        stores, problem = file:write(probe)
+        stores = file:close() and stores
+        os.remove(name)
+    end
+    if not stores then
+        ngx.log(ngx.ERR, "responses are not stored: ", problem)
+    end
+    return stores
+end
+
 -- enter passes one request for a response that is not known to be usable, and the others
 -- once it is, or after timeout seconds.
 function edge.enter(name, timeout)
+    if not can_store() then
+        ngx.var.unstored = "1"
+        return
+    end
     if known:get(name) or not prompt() then
         return
     end

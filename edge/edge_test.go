@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -375,4 +377,47 @@ func TestEdgeWithoutHostListensOnEveryAddress(t *testing.T) {
 		}
 		env.Want(t, caller, o.last().Header.Get("X-Forwarded-For"), "the node is told")
 	}
+}
+
+// A disk that is full or read-only costs the cache, and no response.
+func TestResponsesPassWhileTheCacheCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		if strings.HasPrefix(r.RequestURI, api.PathAuthorize) {
+			w.Header().Set("X-Accel-Redirect", api.PathBody+"name")
+		}
+		w.Header().Set("X-Accel-Expires", "3600")
+		fmt.Fprint(w, r.URL.Path)
+	})
+	options := newOptions(t, o.URL)
+	e, folder := startEdgeWith(t, options), filepath.Join(options.Dir, "cache")
+	env.MustDo(t, os.RemoveAll(folder))
+	env.MustDo(t, os.WriteFile(folder, nil, 0o600)) // in its place
+	for i := range 4 {                              // workers notice one by one
+		for _, path := range []string{fmt.Sprintf("/v2/daos/a%d", i), fmt.Sprintf("/v2/proposals/p1_%d", i)} {
+			env.Until(t, func() error {
+				if got, err := e.try(http.MethodGet, path); err != nil || got.status != http.StatusOK || got.body != path {
+					return fmt.Errorf("%s: got %d %q, %w", path, got.status, got.body, err)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+func TestABodyThatFailsIsNotKept(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "private, max-age=1")
+		if strings.HasPrefix(r.RequestURI, api.PathAuthorize) {
+			w.Header().Set("X-Accel-Redirect", api.PathBody+"name")
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	got := startEdge(t, o.URL).get("/v2/proposals/p1_x")
+	env.Want(t, http.StatusServiceUnavailable, got.status, "status")
+	env.WantSame(t, "Cache-Control", []string{"no-store"}, got.header.Values("Cache-Control"))
 }
