@@ -246,9 +246,6 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	if err := opened.MigrateRestored(ctx); err != nil {
 		return err
 	}
-	if err := records.RecordBackup(ctx, opened, records.BackupRestored, m.Name, m.Rows(), uint64(m.Bytes)); err != nil { //nolint:gosec // a size
-		return err
-	}
 	fmt.Fprintf(cmd.OutOrStdout(), "restored %s: %d rows in %d tables, as of %s, in %s\n", m.Name, m.Rows(), m.Tables(),
 		m.StartedAt.Format(time.RFC3339), time.Since(began).Round(time.Millisecond))
 	return nil

@@ -237,15 +237,33 @@ func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Loca
 	return a.await(ctx, shard, sql, func(ctx context.Context, _, _ uint64) { progress(ctx) })
 }
 
-// Adopt makes a restored database of one shard the warehouse's, in place of the one that is there.
-func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
-	err := a.run(ctx, shard,
-		"DROP DATABASE IF EXISTS "+QuoteIdentifier(a.Database())+" SYNC",
-		"RENAME DATABASE "+QuoteIdentifier(database)+" TO "+QuoteIdentifier(a.Database()))
+// NoteRestore prepares a restored database for Adopt: it records the restore, and that the schema lacks the
+// views. Whoever opens the warehouse makes them, also where the restore is broken off after Adopt.
+func (a *Archive) NoteRestore(ctx context.Context, database, kind, name string, rows, bytes uint64) error {
+	statements, err := migrations(migrationFiles)
 	if err != nil {
 		return err
 	}
-	return a.switchMerges(ctx, shard, a.Database(), "START")
+	in := QuoteIdentifier(database) + "."
+	for shard := range a.shards {
+		if err := a.switchMerges(ctx, shard, database, "START"); err != nil {
+			return err
+		}
+		// The fingerprint is hexadecimal and needs no escaping.
+		if err := a.run(ctx, shard, "ALTER TABLE "+in+"schema_migrations DELETE WHERE fingerprint = '"+
+			a.warehouse.schemaFingerprint(statements)+"' SETTINGS mutations_sync = 1"); err != nil {
+			return err
+		}
+	}
+	table := in + QuoteIdentifier(a.localName(statement{table: "backups", shardBy: "name"}))
+	return a.shards[0].Exec(ctx, "INSERT INTO "+table+" (kind, name, row_count, bytes) SELECT ?, ?, ?, ?", kind, name, rows, bytes)
+}
+
+// Adopt makes a restored database of one shard the warehouse's, in place of the one that is there.
+func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
+	return a.run(ctx, shard,
+		"DROP DATABASE IF EXISTS "+QuoteIdentifier(a.Database())+" SYNC",
+		"RENAME DATABASE "+QuoteIdentifier(database)+" TO "+QuoteIdentifier(a.Database()))
 }
 
 // Occupied lists the tables of the warehouse on one shard that have rows, apart from what

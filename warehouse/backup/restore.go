@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 var (
@@ -31,8 +32,8 @@ func Verify(ctx context.Context, o Options, name string) (Manifest, error) {
 	return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 }
 
-// Restore restores a backup, the newest for no name, into an empty warehouse. The caller migrates
-// it then. The rows are checked before the warehouse gets them, so that an error leaves it empty.
+// Restore restores a backup, the newest for no name, into an empty warehouse, and records that. The
+// caller migrates it then. The rows are checked before the warehouse gets them, so that an error leaves it empty.
 func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 	s, m, base, err := openBackup(ctx, o, name)
 	if err != nil {
@@ -49,7 +50,11 @@ func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 		}
 	}
 	beside := o.Archive.Database() + "_restore"
-	if err := s.restoreAll(ctx, m, base, beside); err != nil {
+	err = s.restoreAll(ctx, m, base, beside)
+	if err == nil {
+		err = o.Archive.NoteRestore(ctx, beside, records.BackupRestored, m.Name, m.Rows(), uint64(m.Bytes)) //nolint:gosec // a size
+	}
+	if err != nil {
 		return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 	}
 	ctx = context.WithoutCancel(ctx) // between a shard and the next it would be neither empty nor restored
