@@ -100,7 +100,8 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 		if lifetime != found.lifetime {
 			setHeader(c, fiber.HeaderCacheControl, s.route.Fresh.Public(lifetime))
 		}
-		a.admission.setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
+		// After Cache-Control: nginx obeys the last of the two. Nobody purges it.
+		a.admission.setAccelExpires(c, s.route.Fresh.SMaxAge)
 	}
 }
 

@@ -83,7 +83,7 @@ func (n *node) startPurger() (func([]cache.Tag), error) {
 		URLs:       settings.URLs.All(),
 		Token:      string(settings.Token),
 		Everything: string(cache.EverythingTag),
-		Settle:     httpcache.NodeLag,
+		Settle:     httpcache.NodeLag + httpcache.EdgeLag,
 		Keeps:      routes.MaxPurgedAge(),
 		Logger:     n.logger,
 		Metrics:    n.registry,

@@ -106,6 +106,10 @@ const LocalTTL = time.Second
 // previous one: the TTL of its local copies plus a margin for requests in flight.
 const NodeLag = LocalTTL + 250*time.Millisecond
 
+// EdgeLag bounds how much longer an edge may send them: the shared lifetime of an unpurged answer, and
+// a renewal.
+const EdgeLag = 2 * time.Second
+
 // Values of Cache-Control that forbid caching.
 const (
 	// NoStore is for errors.

@@ -37,7 +37,7 @@ type Options struct {
 	// Everything is the tag that every response carries. It replaces the others when
 	// there are too many.
 	Everything string
-	// Settle is how long after a publication API nodes may still send outdated responses,
+	// Settle is how long after a publication nodes and edges may still send outdated responses,
 	// which a cache may store again. Each tag is therefore purged once more after that.
 	Settle time.Duration
 	// Keeps is how long caches keep responses. A purge that fails for as long is dropped,
@@ -111,12 +111,12 @@ type target struct {
 }
 
 // run purges what is queued until ctx ends, then once more within lastPurgeTimeout.
-// After a failure it waits for a growing, random delay; after a success for settle, so
+// After a failure it waits for a growing, random delay; after a success for a part of settle, so
 // that publications in quick succession share a purge.
 func (t *target) run(ctx context.Context) {
 	retry := minRetryDelay
 	for t.wait(ctx) {
-		pause := t.settle
+		pause := t.settle / 3
 		if err := t.round(ctx); err != nil && ctx.Err() == nil {
 			pause = jittered(retry)
 			if asked, is := errors.AsType[*busyError](err); is {
