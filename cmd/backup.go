@@ -237,8 +237,6 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	if err != nil {
 		return err
 	}
-	// What is interrupted here has rows and no views, and cursors of before the restore go on.
-	ctx = context.WithoutCancel(ctx)
 	opened, err := s.openWarehouse(ctx, reachEngine)
 	if err != nil {
 		return err
