@@ -28,20 +28,22 @@ func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation u
 	queue(ctx, w, setNewer, []string{string(versionKey(scope))}, w.revision, Version{w.revision, generation}.encode())
 }
 
-// RaiseVersion raises a version to the writer's revision, unless a newer one or none is stored: the pages
-// are read from the same sorted copy as before.
+// RaiseVersion makes pages stale that have a version, and are read from the same sorted copy as before. The
+// revision rises by one: that of the publication would be later than the one of a copy that is being built, whose
+// version would be refused.
 func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))
-	queue(ctx, w, raiseVersion, []string{string(versionKey(scope))}, string(EncodeRevision(w.revision)))
+	queue(ctx, w, raiseVersion, []string{string(versionKey(scope))})
 }
 
-// raiseVersion replaces the revision of a version that is there, and older.
+// raiseVersion adds one to the revision of a version that is there.
 //
-// KEYS: version. ARGV: revision.
+// KEYS: version.
 var raiseVersion = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
-if not stored or #stored <= #ARGV[1] or string.sub(stored, 1, #ARGV[1]) >= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1] .. string.sub(stored, #ARGV[1] + 1))
+if not stored or #stored <= ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
+local raised = string.format('%0` + strconv.Itoa(RevisionDigits) + `.0f', string.sub(stored, 1, ` + strconv.Itoa(RevisionDigits) + `) + 1)
+redis.call('SET', KEYS[1], raised .. string.sub(stored, ` + strconv.Itoa(RevisionDigits+1) + `))
 return 1`)
 
 // InitVersion sets the lowest version of pages that have none, for pages that did not

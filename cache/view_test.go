@@ -19,6 +19,7 @@ func viewClaims() []claim {
 		{"an older publication never removes a view", olderNeverRemovesView},
 		{"what was removed does not come back with an older publication that is late", removedStaysAway},
 		{"a mark that was removed may be added again", removedMarkIsAdded},
+		{"a version that is raised takes the next sorted copy", raisedVersionTakesTheNextCopy},
 		{"a view that is missing is a miss", missingViewIsMiss},
 		{"a view that does not decode is a miss", brokenViewIsMiss},
 		{"a view that does not decode is replaced by the next", brokenViewIsReplaced},
@@ -132,6 +133,26 @@ func removedMarkIsAdded(t *bench) {
 		t.publish(8, func(w *cache.Writer) {
 			w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "b"}, 0)
 		})
+	}
+}
+
+// Names are published later than the ballots of a copy that is still being built.
+func raisedVersionTakesTheNextCopy(t *bench) {
+	scope := query.Scope{Kind: query.KindBallots, Subject: "raised"}
+	for _, step := range []struct {
+		write func(*cache.Writer)
+		at    uint64
+		want  cache.Version
+	}{
+		{func(w *cache.Writer) { w.RaiseVersion(t.Context(), scope) }, 4, cache.Version{}},
+		{func(w *cache.Writer) { w.SetVersion(t.Context(), scope, 1) }, 5, cache.Version{Revision: 5, Generation: 1}},
+		{func(w *cache.Writer) { w.RaiseVersion(t.Context(), scope) }, 9, cache.Version{Revision: 6, Generation: 1}},
+		{func(w *cache.Writer) { w.SetVersion(t.Context(), scope, 2) }, 7, cache.Version{Revision: 7, Generation: 2}},
+	} {
+		t.publish(step.at, step.write)
+		if got, err := t.store.Version(t.Context(), scope); got != step.want {
+			t.Errorf("at %d: got %+v, %v, want %+v", step.at, got, err, step.want)
+		}
 	}
 }
 

@@ -158,7 +158,9 @@ func (p *page) fromSortedCopy(
 			version, there, err = p.version(ctx, scope)
 		}
 		if there && version.Generation == before.Generation {
-			p.head.Revision = before.Revision
+			if p.head.Revision = before.Revision; before.Generation != 0 { // as of the numbers that the copy matches
+				p.head.DataAsOf = governance.TimestampOf(time.UnixMicro(int64(before.Revision))) //nolint:gosec // a time
+			}
 			return true, nil
 		}
 	}

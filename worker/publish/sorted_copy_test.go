@@ -39,8 +39,8 @@ func TestACopyOfTheSameBallotsIsKept(t *testing.T) {
 	// As the next term does, in case this one has ended before.
 	env.MustDo(t, l.publisher.announceCopies(t.Context(), env.Must(pages.CurrentSortedCopies(t.Context(), l.publisher.Warehouse))(t)...))
 	for _, row := range l.changes(before).Rows {
-		if row.ChangedAt < published || row.DAOID != "space-0" {
-			t.Errorf("got %s of %q changed at %v, want of space-0, not before it was published at %v", row.Key, row.DAOID, row.ChangedAt, published)
+		if row.ChangedAt != published || row.DAOID != "space-0" { // as of when answers with the change are
+			t.Errorf("got %s of %q changed at %v, want of space-0, when it was published, at %v", row.Key, row.DAOID, row.ChangedAt, published)
 		}
 	}
 
