@@ -18,6 +18,11 @@ const proposalRows query.Kind = "proposal-rows"
 // proposal pages are made from, and the versions of these pages after.
 func ProposalRows() query.Scope { return query.Scope{Kind: proposalRows} }
 
+const names query.Kind = "names"
+
+// Names is the scope of the names of voters: each publication sets its version before those of pages with names.
+func Names() query.Scope { return query.Scope{Kind: names} }
+
 // PageRequest is a query as Redis holds it: it names one page that is computed on demand,
 // completely, so that equal pages have equal requests and one key. Make one with NewPageRequest.
 type PageRequest struct {

@@ -94,7 +94,7 @@ func ScopeTag(scope query.Scope) Tag {
 		return ProposalTag(governance.ProposalKey(scope.Subject))
 	case query.KindVoters:
 		return DAOTag(scope.Subject)
-	case proposalRows:
+	case proposalRows, names:
 		return ""
 	default:
 		return tagOf(string(scope.Kind), scope.Subject)

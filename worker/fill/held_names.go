@@ -12,9 +12,8 @@ import (
 )
 
 // heldNames are the names of all voters: a page has hundreds of voters, and to search their names takes as
-// long as to read the page. They are compared with what is stored before a page is made that is newer than
-// any before: a publication of names gives the pages that show them a new revision. It is safe for
-// concurrent use.
+// long as to read the page. They are compared with what is stored after each
+// publication, by the version of names. It is safe for concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]
 }
@@ -23,12 +22,12 @@ type namesAt struct {
 	state records.NamesState
 	// names is nil where there are more than maxHeldNames.
 	names map[string]*governance.VoterName
-	// revision is of the page for which state was read, at the time read.
+	// revision is of the version of names for which state was read, at the time read.
 	revision uint64
 	read     time.Time
 }
 
-// wantedNames are voters whose names a page of a revision shows.
+// wantedNames are voters whose names a page shows, by the version of names at a revision; 0 where it is lost.
 type wantedNames struct {
 	revision uint64
 	voters   []string
@@ -55,14 +54,14 @@ func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, wanted []w
 	return slices.Repeat([]map[string]*governance.VoterName{names}, len(wanted)), err
 }
 
-// current returns names that hold what a page of a revision shows.
+// current returns the names of a version of names.
 func (h *heldNames) current(ctx context.Context, w *warehouse.Warehouse, revision uint64) (*namesAt, error) {
 	const (
 		maxHeldNames = 50_000      // bounds the rows of names that a worker holds: some ten megabytes
 		maxAge       = time.Minute // bounds for how long a revision ahead of the clock hides a change
 	)
 	before := h.latest.Load()
-	if before != nil && revision <= before.revision && time.Since(before.read) < maxAge {
+	if before != nil && revision != 0 && revision <= before.revision && time.Since(before.read) < maxAge {
 		return before, nil
 	}
 	now := &namesAt{revision: revision, read: time.Now()}

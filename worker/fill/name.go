@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"pnyx/cache"
@@ -17,11 +18,15 @@ type shown struct {
 	name     **governance.VoterName
 }
 
-// setNames sets the names beside the identities of a page whose revision is known. They are read when a page is
+// setNames sets the names beside the identities of a page whose version is read. They are read when a page is
 // made: a publication of names makes the pages stale that show them.
 func (p *page) setNames(ctx context.Context, places []shown) error {
+	version, err := p.Store.Version(ctx, cache.Names())
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		return err
+	}
 	voters := warehouse.Values(places, func(at shown) string { return at.identity })
-	names, err := warehouse.Share(ctx, p.Warehouse, "names", wantedNames{p.head.Revision, voters}, p.names.read)
+	names, err := warehouse.Share(ctx, p.Warehouse, "names", wantedNames{version.Revision, voters}, p.names.read)
 	for _, at := range places {
 		*at.name = names[at.identity]
 	}

@@ -90,6 +90,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		Publisher: p, revision: in.Revision, at: in.At,
 		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog, everything: work.everything, untold: work.untold,
 	}
+	r.writer.SetVersion(ctx, cache.Names(), 0)
 	list, err := r.newProposalList(ctx, work.everything)
 	if err != nil {
 		return Result{}, err
