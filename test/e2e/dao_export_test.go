@@ -147,9 +147,10 @@ func walkRows[Row any](i *instance, path string, limit int, do func(Row) error) 
 	return err
 }
 
-// awaitExport exports a DAO until the rows equal the walk of all lists.
+// awaitExport exports a DAO until the rows equal the walk of all lists. Events that follow would replace its parts.
 func (e *exporter) awaitExport(i *instance, daoID string) (export governance.DAOExport, held map[string]string) {
 	e.Helper()
+	i.AwaitFeed()
 	env.Until(e, func() error {
 		want, err := walkDAO(i, daoID)
 		if err != nil {
