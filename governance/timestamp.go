@@ -74,7 +74,15 @@ func ParseUnix(text string) (Timestamp, error) {
 
 // ParseTimestamp reads an RFC 3339 time, with or without a fraction and at any
 // offset. A date alone means midnight UTC.
-func ParseTimestamp(text string) (Timestamp, error) {
+func ParseTimestamp(text string) (Timestamp, error) { return parseTimestamp(text, 0) }
+
+// ParseBound is ParseTimestamp for an end of a range. Of a moment between two milliseconds it returns the
+// later one: what happened before the moment is before the end.
+func ParseBound(text string) (Timestamp, error) {
+	return parseTimestamp(text, time.Millisecond-time.Nanosecond)
+}
+
+func parseTimestamp(text string, added time.Duration) (Timestamp, error) {
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		moment, err = time.Parse(time.DateOnly, text)
@@ -82,7 +90,7 @@ func ParseTimestamp(text string) (Timestamp, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is neither an RFC 3339 time nor a YYYY-MM-DD date", clip(text))
 	}
-	stamp := TimestampOf(moment)
+	stamp := TimestampOf(moment.Add(added))
 	if stamp < 0 || stamp > maxTimestamp {
 		return 0, fmt.Errorf("%q is not between 1970 and %d", clip(text), MaxYear)
 	}

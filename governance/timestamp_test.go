@@ -50,6 +50,18 @@ func TestParseTimestampReadsRFC3339Alone(t *testing.T) {
 	}
 }
 
+func TestAMomentBetweenMillisecondsBoundsWhatIsBeforeIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2024-02-29":                     "2024-02-29T00:00:00.000Z",
+		"2024-02-29T12:34:56.789Z":       "2024-02-29T12:34:56.789Z",
+		"2024-02-29T12:34:56.789000001Z": "2024-02-29T12:34:56.790Z",
+		"2024-02-29T12:34:56.999999999Z": "2024-02-29T12:34:57.000Z",
+	} {
+		check.Want(t, want, check.Must(governance.ParseBound(text))(t).String(), text)
+	}
+}
+
 func TestTimestampOfUnixKeepsToItsBounds(t *testing.T) {
 	t.Parallel()
 	last := check.Must(governance.ParseTimestamp(lastMoment))(t)

@@ -140,7 +140,7 @@ func (p Param) parse(text string) (any, bool) {
 		_, err := governance.ParseTopicKey(text)
 		return text, err == nil
 	case Instant:
-		stamp, err := governance.ParseTimestamp(text)
+		stamp, err := governance.ParseBound(text)
 		return stamp, err == nil
 	case Month:
 		parsed, err := time.Parse(MonthLayout, text)
