@@ -37,13 +37,17 @@ func nearestPath(path string) string {
 }
 
 // pathDistance returns the edit distance of the fixed parts of two paths, and the number
-// of letters in them. The distance is negative for paths with different numbers of parts.
+// of letters in them. The distance is negative for paths with different numbers of parts,
+// or with an empty parameter.
 func pathDistance(given, want []string) (distance, letters int) {
 	if len(given) != len(want) {
 		return -1, 0
 	}
 	for i, part := range want {
 		if strings.HasPrefix(part, ":") {
+			if given[i] == "" {
+				return -1, 0
+			}
 			continue
 		}
 		letters += len(part)
@@ -123,10 +127,11 @@ func matchPath(parts, pattern []string) (*strings.Replacer, bool) {
 		switch {
 		case strings.HasPrefix(part, ":"):
 			text, err := url.PathUnescape(parts[i])
-			if err != nil {
+			if err != nil || text == "" {
 				return nil, false
 			}
-			values = append(values, part, url.QueryEscape(governance.Shorten(text, param.MaxTextBytes)))
+			// In a path a + is a +, while %20 is a space in a query, too.
+			values = append(values, part, strings.ReplaceAll(url.QueryEscape(governance.Shorten(text, param.MaxTextBytes)), "+", "%20"))
 		case !strings.EqualFold(part, parts[i]):
 			return nil, false
 		}

@@ -30,15 +30,17 @@ func TestPathsAreUnderstoodByMeaning(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/v2/daos/uniswap/proposals":     "/v2/proposals?daoId=uniswap",
-		"/v2/DAOs/a%20%26b/proposals/":   "/v2/proposals?daoId=a+%26b",
+		"/v2/DAOs/a%20%26b/proposals/":   "/v2/proposals?daoId=a%20%26b",
 		"/v2/daos/uniswap/topics":        "/v2/forum-topics?daoId=uniswap",
 		"/v2/proposals/p1_x/results":     "/v2/proposals/p1_x/votes/summary",
 		"/v2/proposals/p1_x/ballots":     "/v2/proposals/p1_x/votes",
 		"/v2/search":                     "/v2/proposals?q=",
 		"/v2/proposal":                   "/v2/proposals",
 		"/v2/daos/uniswap/":              "/v2/daos/uniswap",
-		"/v2/dao/a%20b/voter":            "/v2/daos/a+b/voters",
+		"/v2/dao/a%20b/voter":            "/v2/daos/a%20b/voters",
 		"/v2/dao/%zz/voter":              "/v2/daos/:daoId/voters",
+		"/v2/voters//votes":              "",
+		"/v2/daos//proposals":            "",
 		"/v2/nothing/that/anybody/means": "",
 	} {
 		err := unknownPath(path)
