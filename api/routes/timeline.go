@@ -42,6 +42,7 @@ func (b *Backend) timeline(ctx context.Context, _ *Request, q query.Timeline) (A
 		cut.From, cut.To = cmp.Or(q.From, query.Month(buckets[0].Month)), cmp.Or(q.To, query.Month(buckets[len(buckets)-1].Month))
 	}
 	if problems := checkMonths(cut); q.From+q.To != "" && cut.From < cut.To && problems != nil {
+		problems[0].Given = string(q.To) // empty for the last month, which the caller did not give
 		return Answer{}, apierror.Validation(problems, 0)
 	}
 	timeline.Buckets = cutTimeline(timeline.Buckets, string(cut.From), string(cut.To))
