@@ -20,7 +20,7 @@ func ProposalRows() query.Scope { return query.Scope{Kind: proposalRows} }
 
 const names query.Kind = "names"
 
-// Names is the scope of the names of voters: each publication sets its version before those of pages with names.
+// Names is the scope of the names of voters: each publication sets its version before pages with names get theirs.
 func Names() query.Scope { return query.Scope{Kind: names} }
 
 // PageRequest is a query as Redis holds it: it names one page that is computed on demand,

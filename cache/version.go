@@ -29,7 +29,7 @@ func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation u
 }
 
 // RaiseVersion makes pages stale that have a version, and are read from the same sorted copy as before. The
-// revision rises by one: that of the publication would be later than the one of a copy that is being built, whose
+// revision rises by one: the publication's would be later than the one of a copy that is being built, whose
 // version would be refused.
 func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))

@@ -26,6 +26,11 @@ type Timestamp int64
 // TimestampOf returns t cut to milliseconds.
 func TimestampOf(t time.Time) Timestamp { return Timestamp(t.UnixMilli()) }
 
+// TimestampOfRevision returns the time of a revision, which counts microseconds of the warehouse's clock.
+func TimestampOfRevision(revision uint64) Timestamp {
+	return TimestampOf(time.UnixMicro(int64(revision))) //nolint:gosec // a time
+}
+
 // OptionalTimestamp returns a time as a Timestamp; nil stays nil.
 func OptionalTimestamp(t *time.Time) *Timestamp {
 	if t == nil {

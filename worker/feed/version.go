@@ -185,7 +185,7 @@ func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOCh
 		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
 	}
 	changes[""] = all
-	at := governance.TimestampOf(time.UnixMicro(int64(b.revision))) //nolint:gosec // a time
+	at := governance.TimestampOfRevision(b.revision)
 	for daoID, change := range changes {
 		for _, id := range change.EventIDs {
 			writer.AddChange(governance.EventChange, id, daoID, at)

@@ -159,7 +159,7 @@ func (p *page) fromSortedCopy(
 		}
 		if there && version.Generation == before.Generation {
 			if p.head.Revision = before.Revision; before.Generation != 0 { // as of the numbers that the copy matches
-				p.head.DataAsOf = governance.TimestampOf(time.UnixMicro(int64(before.Revision))) //nolint:gosec // a time
+				p.head.DataAsOf = governance.TimestampOfRevision(before.Revision)
 			}
 			return true, nil
 		}

@@ -43,7 +43,7 @@ func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Ti
 	}
 	if there {
 		p.head.Revision = version.Revision
-		return governance.TimestampOf(time.UnixMicro(int64(version.Revision))), nil //nolint:gosec // microseconds since 1970
+		return governance.TimestampOfRevision(version.Revision), nil
 	}
 	now, err := p.Warehouse.Now(ctx)
 	until := governance.TimestampOf(time.Now().Add(unversionedTTL))

@@ -12,8 +12,8 @@ import (
 )
 
 // heldNames are the names of all voters: a page has hundreds of voters, and to search their names takes as
-// long as to read the page. They are compared with what is stored after each
-// publication, by the version of names. It is safe for concurrent use.
+// long as to read the page. They are compared with what is stored after each publication, by the version of
+// names. It is safe for concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]
 }

@@ -55,8 +55,7 @@ func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any
 		if again, err := p.revision(ctx, cache.ProposalRows()); err != nil || again != written {
 			continue
 		}
-		// Revisions are microseconds of the warehouse's clock.
-		p.head.DataAsOf = governance.TimestampOf(time.UnixMicro(int64(p.head.Revision))) //nolint:gosec // it came from one
+		p.head.DataAsOf = governance.TimestampOfRevision(p.head.Revision)
 		return cache.NewView(p.head, payload)
 	}
 	return cache.View{}, ctx.Err()

@@ -103,7 +103,7 @@ func (w *walked) walk(order query.BallotOrder, shown int, between func(read int)
 		if err != nil || !v.IsFresh(version.Revision) {
 			w.Fatalf("the page %s was not made: %v", r.Key(), err)
 		}
-		if want := governance.TimestampOf(time.UnixMicro(int64(v.Revision))); v.DataAsOf != want {
+		if want := governance.TimestampOfRevision(v.Revision); v.DataAsOf != want {
 			w.Errorf("got a page of %v, want of when its copy was published, %v", v.DataAsOf, want)
 		}
 		var rows []governance.Ballot

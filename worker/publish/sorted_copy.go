@@ -197,7 +197,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCo
 	for _, sorted := range copies {
 		change := governance.Change{
 			Kind: governance.DAOChange, Key: sorted.Subject, DAOID: sorted.Subject,
-			ChangedAt: governance.TimestampOf(time.UnixMicro(int64(sorted.Revision))), //nolint:gosec // a time
+			ChangedAt: governance.TimestampOfRevision(sorted.Revision),
 			Revision:  governance.CountOf(sorted.Revision),
 		}
 		if sorted.Kind == pages.BallotCopy {

@@ -3,7 +3,6 @@ package publish
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -35,7 +34,7 @@ func TestACopyOfTheSameBallotsIsKept(t *testing.T) {
 	publishAgain()
 	before := l.changes(cache.ChangeID{}).Last
 	env.WantSame(t, "generations after everything was published", first, renewed())
-	published := governance.TimestampOf(time.UnixMicro(int64(l.term.published.Revision)))
+	published := governance.TimestampOfRevision(l.term.published.Revision)
 	// As the next term does, in case this one has ended before.
 	env.MustDo(t, l.publisher.announceCopies(t.Context(), env.Must(pages.CurrentSortedCopies(t.Context(), l.publisher.Warehouse))(t)...))
 	for _, row := range l.changes(before).Rows {
