@@ -2,10 +2,7 @@ package importer
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
-
-	"github.com/cespare/xxhash/v2"
 
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -33,7 +30,7 @@ func (f *fileImport) noteBallot(b *record.Ballot) {
 			g.proposals[g.at] = false
 		}
 	}
-	g.last = xxhash.Sum64String(b.Voter) ^ binary.LittleEndian.Uint64(g.at[:])
+	g.last = records.BallotHash(g.at, b.Voter)
 	if f.openGaps[g.last] != nil {
 		g.met[g.last] = true
 	}
@@ -58,6 +55,11 @@ func (r *importRun) writeGaps(ctx context.Context, stopped bool) error {
 		defer cancel()
 	}
 	changed := map[records.BallotGap]bool{}
+	if !stopped {
+		for _, gap := range r.run.Unread.Gaps() {
+			changed[gap] = false
+		}
+	}
 	for _, file := range r.files {
 		for last := range file.met {
 			for proposal := range r.openGaps[last] {

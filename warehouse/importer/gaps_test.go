@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -109,6 +112,33 @@ func TestAnImportThatStopsLeavesGaps(t *testing.T) {
 	}
 	env.Want(t, "abc", lackingBallots(t, w), "lack ballots")
 	env.Want(t, "", importText(t, w, map[string][]string{"1": {voteOn("a", "0x1", 1), voteOn("b", "0x1", 1), voteOn("c", "0x1", 1)}}), "lack ballots after another import")
+}
+
+// TestAnImportThatIsKilledLeavesGaps writes a batch of an import that is never heard of again.
+func TestAnImportThatIsKilledLeavesGaps(t *testing.T) {
+	t.Parallel()
+	w := env.Warehouse(t)
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now(), Unread: records.NewUnreadBallots()}
+	ballot := record.Ballot{Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "a"}, Voter: "0x1"}
+	env.Must(records.Append(t.Context(), w, run, []record.Record{&ballot}))(t)
+	env.Want(t, "a", lackingBallots(t, w), "lack ballots")
+	env.Want(t, "a", importText(t, w, map[string][]string{"1": {voteOn("a", "0x2", 1)}}), "lack ballots after another file")
+	env.Want(t, "", importText(t, w, map[string][]string{"1": {voteOn("a", "0x2", 1), voteOn("a", "0x1", 1)}}), "lack ballots after the file")
+}
+
+// TestBallotsOfOneBatchHaveNoGaps counts the gaps that were open while an import read its file.
+func TestBallotsOfOneBatchHaveNoGaps(t *testing.T) {
+	t.Parallel()
+	for batchSize, want := range map[int]uint64{100: 0, 1: 2} {
+		w, path := env.Warehouse(t), filepath.Join(t.TempDir(), "votes.ndjson")
+		env.WriteLines(t, path, voteOn("a", "0x1", 1), voteOn("a", "0x2", 1), voteOn("b", "0x3", 1), voteOn("b", "0x4", 1))
+		env.Must(importer.Run(t.Context(), []string{path}, importer.Options{
+			Warehouse: w, BatchSize: batchSize, RejectsDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
+		}))(t)
+		got := env.Must(warehouse.FindValue[uint64](t.Context(), w, "count gaps", "SELECT count() FROM ballot_gaps FINAL"))(t)
+		env.Want(t, want, got, fmt.Sprintf("gaps of an import in batches of %d", batchSize))
+		env.Want(t, "", lackingBallots(t, w), "lack ballots")
+	}
 }
 
 // TestASourceLacksRecordsUntilItsFilesAreReadWhole imports proposals of two spaces.

@@ -82,7 +82,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	run := importRun{
 		Options: o,
 		run: records.Import{
-			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf,
+			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf, Unread: records.NewUnreadBallots(),
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},

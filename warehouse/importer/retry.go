@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"pnyx/warehouse"
-	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
@@ -15,9 +14,13 @@ const retryTimeout = time.Minute
 
 // append writes a batch and retries while the warehouse is unreachable. Writing a batch
 // twice changes nothing.
-func (r *importRun) append(ctx context.Context, all []record.Record) (counts records.Counts, err error) {
+func (r *importRun) append(ctx context.Context, of batch) (counts records.Counts, err error) {
+	run := r.run
+	if of.whole {
+		run.Unread = nil
+	}
 	err = r.retry(ctx, func() error {
-		counts, err = records.Append(ctx, r.Warehouse, r.run, all)
+		counts, err = records.Append(ctx, r.Warehouse, run, of.records)
 		return err
 	})
 	return counts, err

@@ -21,6 +21,8 @@ type shards struct {
 	*importRun
 	all     []*shard
 	running *errgroup.Group
+	// sent says that a batch was sent.
+	sent bool
 	// ctx ends when a shard fails.
 	ctx context.Context
 }
@@ -32,10 +34,15 @@ type shard struct {
 	pending map[record.Kind]*pending
 	// batchSize is the number of records of the next batch.
 	batchSize int
-	// batches has the batches to write, each of one kind. The reader blocks while one is written and
-	// the next is full.
-	batches chan []record.Record
+	// batches has the batches to write. The reader blocks while one is written and the next is full.
+	batches chan batch
 	counts  map[record.Kind]records.Counts
+}
+
+// batch has records of one kind. A whole one has all that the shards write.
+type batch struct {
+	records []record.Record
+	whole   bool
 }
 
 // pending are the records of one kind that wait to be sent, and the size of their texts in bytes.
@@ -50,7 +57,7 @@ func (r *importRun) startShards(ctx context.Context) *shards {
 	s.running, s.ctx = errgroup.WithContext(ctx)
 	for i := range shardCount {
 		next := &shard{
-			batches: make(chan []record.Record), pending: map[record.Kind]*pending{}, counts: map[record.Kind]records.Counts{},
+			batches: make(chan batch), pending: map[record.Kind]*pending{}, counts: map[record.Kind]records.Counts{},
 			// The first batches are small, so that the engine begins early, and differ in size, so
 			// that shards write at different times.
 			batchSize: max(r.BatchSize*(i+1)/(2*shardCount), 1),
@@ -75,7 +82,7 @@ func (s *shards) add(r record.Record) error {
 	if len(waiting.records) < to.batchSize && waiting.text < maxBatchText {
 		return nil
 	}
-	return s.send(to, waiting)
+	return s.send(to, waiting, false)
 }
 
 // shardOf returns the shard of a record. It distributes ballots and what tokens state by voter,
@@ -95,9 +102,10 @@ func shardOf(r record.Record) int {
 	return int(xxhash.Sum64String(voter) % shardCount)
 }
 
-func (s *shards) send(to *shard, waiting *pending) error {
+func (s *shards) send(to *shard, waiting *pending, whole bool) error {
+	s.sent = true
 	select {
-	case to.batches <- waiting.records:
+	case to.batches <- batch{records: waiting.records, whole: whole}:
 		*waiting, to.batchSize = pending{records: make([]record.Record, 0, len(waiting.records))}, s.BatchSize
 		return nil
 	case <-s.ctx.Done():
@@ -106,13 +114,23 @@ func (s *shards) send(to *shard, waiting *pending) error {
 }
 
 // close writes what waits, in import order, ends the shards and returns the error of the first
-// that failed.
+// that failed. Ballots of which none was sent are one batch: no reader sees a part of them.
 func (s *shards) close() (err error) {
+	whole := !s.sent
 	for _, kind := range record.Kinds() {
+		rest := &pending{}
 		for _, to := range s.all {
-			if waiting := to.pending[kind]; err == nil && waiting != nil && len(waiting.records) > 0 {
-				err = s.send(to, waiting)
+			waiting := to.pending[kind]
+			switch {
+			case err != nil || waiting == nil || len(waiting.records) == 0:
+			case whole && kind == record.KindBallot:
+				rest.records = append(rest.records, waiting.records...)
+			default:
+				err = s.send(to, waiting, false)
 			}
+		}
+		if err == nil && len(rest.records) > 0 {
+			err = s.send(s.all[0], rest, true)
 		}
 	}
 	for _, to := range s.all {
@@ -136,10 +154,11 @@ func (s *shards) write(from *shard) error {
 		if err != nil {
 			return err
 		}
-		total := from.counts[batch[0].Kind()]
+		kind := batch.records[0].Kind()
+		total := from.counts[kind]
 		total.Add(counts)
-		from.counts[batch[0].Kind()] = total
-		s.Progress.addRecords(len(batch))
+		from.counts[kind] = total
+		s.Progress.addRecords(len(batch.records))
 	}
 	return nil
 }

@@ -2,11 +2,14 @@ package records
 
 import (
 	"context"
+	"encoding/binary"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 
 	"pnyx/warehouse"
@@ -48,13 +51,69 @@ func WriteBallotGaps(ctx context.Context, w *warehouse.Warehouse, run Import, ga
 	for gap := range gaps {
 		b.changes.Proposals[gap.Proposal] = true
 	}
-	version := uint64(time.Now().UnixMicro())
-	err := warehouse.InsertRows(ctx, w, "INSERT INTO ballot_gaps (proposal_ref, last_ballot, open, import_id, version)", "write gaps of ballots",
-		slices.Collect(maps.Keys(gaps)), func(insert driver.Batch, gap BallotGap) error {
-			return insert.Append(string(gap.Proposal[:]), gap.LastBallot, gaps[gap], run.ID, version)
-		})
-	if err != nil || len(gaps) == 0 {
+	if err := insertBallotGaps(ctx, w, run, gaps, time.Now()); err != nil || len(gaps) == 0 {
 		return err
 	}
 	return commitBatch(ctx, w, b)
+}
+
+func insertBallotGaps(ctx context.Context, w *warehouse.Warehouse, run Import, gaps map[BallotGap]bool, at time.Time) error {
+	return warehouse.InsertRows(ctx, w, "INSERT INTO ballot_gaps (proposal_ref, last_ballot, open, import_id, version)", "write gaps of ballots",
+		slices.Collect(maps.Keys(gaps)), func(insert driver.Batch, gap BallotGap) error {
+			return insert.Append(string(gap.Proposal[:]), gap.LastBallot, gaps[gap], run.ID, uint64(at.UnixMicro()))
+		})
+}
+
+// UnreadBallots are the gaps of an import that has ballots to read, by their proposals: an import that is killed
+// leaves them open. It may be used concurrently.
+type UnreadBallots struct {
+	mu   sync.Mutex
+	gaps map[record.RefHash]BallotGap
+}
+
+// NewUnreadBallots returns the gaps of an import that has written nothing.
+func NewUnreadBallots() *UnreadBallots { return &UnreadBallots{gaps: map[record.RefHash]BallotGap{}} }
+
+// Gaps returns the gaps that were opened.
+func (u *UnreadBallots) Gaps() []BallotGap {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Collect(maps.Values(u.gaps))
+}
+
+// open opens the gaps of the proposals on which ballots are about to be written.
+func (u *UnreadBallots) open(ctx context.Context, w *warehouse.Warehouse, run Import, parts []part) error {
+	if u == nil {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	opened := map[record.RefHash]BallotGap{}
+	for _, p := range parts {
+		for _, r := range p.rows {
+			ballot, is := p.records[r.at].(*record.Ballot)
+			if !is {
+				break
+			}
+			ref := record.RefHash([]byte(p.keys[r.at][0]))
+			if _, known := u.gaps[ref]; !known {
+				opened[ref] = BallotGap{Proposal: ref, LastBallot: BallotHash(ref, ballot.Voter)}
+			}
+		}
+	}
+	gaps := map[BallotGap]bool{}
+	for _, gap := range opened {
+		gaps[gap] = true
+	}
+	// The import starts before whatever closes the gaps.
+	err := insertBallotGaps(ctx, w, run, gaps, run.ObservedAt)
+	if err == nil {
+		maps.Copy(u.gaps, opened)
+	}
+	return err
+}
+
+// BallotHash returns what LastBallot of a gap is of a ballot.
+func BallotHash(of record.RefHash, voter string) uint64 {
+	return xxhash.Sum64String(voter) ^ binary.LittleEndian.Uint64(of[:])
 }

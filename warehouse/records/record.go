@@ -28,6 +28,8 @@ type Import struct {
 	ObservedAt time.Time
 	// AsOf is as of when its records are, where the import states it; nil otherwise.
 	AsOf *governance.Timestamp
+	// Unread has the gaps of the proposals on which ballots are left to read; nil where none are.
+	Unread *UnreadBallots
 }
 
 // Counts counts the records of an Append by result.
@@ -72,6 +74,9 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 	}
 	if len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && !slices.ContainsFunc(parts, part.hasRows) {
 		return c.counts, nil
+	}
+	if err := run.Unread.open(ctx, w, run, parts); err != nil {
+		return Counts{}, err
 	}
 	batch, err := openBatch(ctx, w, run, c)
 	if err != nil && ctx.Err() != nil { // it may have been written
