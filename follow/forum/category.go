@@ -25,7 +25,8 @@ func (l *pollers) readCategories(ctx context.Context) (bool, error) {
 	}
 	restricted, err := records.RestrictedCategories(ctx, l.journal.Warehouse, l.Name)
 	if err == nil {
-		l.restricted.Store(&restricted)
+		own := restricted[l.Name]
+		l.restricted.Store(&own)
 	}
 	return false, err
 }

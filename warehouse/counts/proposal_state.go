@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
@@ -217,15 +218,31 @@ func PublishedSources(ctx context.Context, w *warehouse.Warehouse) ([]PublishedS
 	}), err
 }
 
-// ProposalsMoved returns the proposals of a source that were last published under a DAO
-// other than daoID, or as withdrawn from one: there they may be superseded no more. It also
-// returns those that were published as spam where the source is none, and the reverse.
-func ProposalsMoved(
-	ctx context.Context, w *warehouse.Warehouse, source record.SourceRef, daoID string, flagged bool,
-) ([]record.RefHash, error) {
-	return warehouse.Find[record.RefHash](ctx, w, "list proposals moved", sqlText("proposal_state_moved"),
-		clickhouse.Named("provider", string(source.Provider)),
-		clickhouse.Named("source", source.ID), clickhouse.Named("dao", daoID), clickhouse.Named("flagged", warehouse.BoolNumber(flagged)))
+// OwnedSource is a source with the DAO that has it; Flagged marks it as spam.
+type OwnedSource struct {
+	PublishedSource
+	Flagged bool
+}
+
+// ProposalsMoved returns, for each of some sources, the proposals that were last published under another
+// DAO, or as withdrawn from one: there they may be superseded no more. It also returns
+// those that were published as spam where the source is none, and the reverse.
+func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSource) (map[record.SourceRef][]record.RefHash, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	wanted, err := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
+		return []any{string(s.Provider), s.ID, s.DAOID, s.Flagged}
+	}, warehouse.TextColumn("provider"), warehouse.TextColumn("source_id"), warehouse.TextColumn("owner_id"), ext.Column("spam", "Bool"))
+	type row struct {
+		ProposalRef        record.RefHash
+		Provider, SourceID string
+	}
+	result, err := w.QueryWith(ctx, wanted, err, sqlText("proposal_state_moved"))
+	rows, err := warehouse.SelectRows[row](result, err, "list proposals moved")
+	return warehouse.Grouped(rows, err, func(r row) (record.SourceRef, record.RefHash) {
+		return record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}, r.ProposalRef
+	})
 }
 
 // UnpublishedProposals counts the proposals that batches have changed since they were

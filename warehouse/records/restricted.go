@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -10,37 +11,39 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// RestrictedCategories returns the numbers of a forum's categories that not everybody may read.
-func RestrictedCategories(ctx context.Context, w *warehouse.Warehouse, host string) (map[string]bool, error) {
-	const sql = "SELECT category_id FROM categories FINAL WHERE host = {host:String} AND restricted"
-	ids, err := warehouse.Find[string](ctx, w, "read the restricted categories of "+host, sql, clickhouse.Named("host", host))
-	return warehouse.Keyed(ids, err, func(id string) (string, bool) { return id, true })
+// RestrictedCategories returns the numbers of forums' categories that not everybody may read, by host.
+func RestrictedCategories(ctx context.Context, w *warehouse.Warehouse, hosts ...string) (map[string]map[string]bool, error) {
+	const sql = "SELECT host, category_id FROM categories FINAL WHERE host IN {hosts:Array(String)} AND restricted"
+	type row struct{ Host, CategoryID string }
+	rows, err := warehouse.Find[row](ctx, w, "read restricted categories", sql, clickhouse.Named("hosts", hosts))
+	restricted := map[string]map[string]bool{}
+	for _, host := range hosts {
+		restricted[host] = map[string]bool{}
+	}
+	for _, r := range rows {
+		restricted[r.Host][r.CategoryID] = true
+	}
+	return restricted, err
 }
 
 // withhold replaces the topics of restricted categories among records, and adds those that are
 // held of categories that records state as restricted.
 func withhold(ctx context.Context, w *warehouse.Warehouse, records []record.Record) ([]record.Record, error) {
-	restricted := map[string]map[string]bool{} // by host
-	seen := map[record.Key]bool{}
-	var err error
+	hosts, seen := map[string]bool{}, map[record.Key]bool{}
 	for _, r := range records {
-		var host string
 		switch r := r.(type) {
 		case *record.Topic:
-			host, seen[r.Key()] = r.Host, true
+			hosts[r.Host], seen[r.Key()] = true, true
 		case *record.Category:
-			host = r.Host
-		default:
-			continue
-		}
-		if restricted[host] == nil {
-			if restricted[host], err = RestrictedCategories(ctx, w, host); err != nil {
-				return nil, err
-			}
+			hosts[r.Host] = true
 		}
 	}
-	if len(restricted) == 0 {
+	if len(hosts) == 0 {
 		return records, nil
+	}
+	restricted, err := RestrictedCategories(ctx, w, slices.Collect(maps.Keys(hosts))...)
+	if err != nil {
+		return nil, err
 	}
 	records = slices.Clone(records)
 	for _, r := range slices.Clone(records) {

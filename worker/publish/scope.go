@@ -126,10 +126,14 @@ func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool
 	if err != nil {
 		return work, err
 	}
+	var owned []counts.OwnedSource
 	for source := range sources {
 		work.topics.addForum(source)
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
+		owned = append(owned, counts.OwnedSource{
+			PublishedSource: counts.PublishedSource{DAOID: daoID, SourceRef: source}, Flagged: work.catalog.Sources[source].Flagged,
+		})
 		if id, claimed := claimedDAO(work.catalog, source); claimed {
 			switch _, err := p.Store.View(ctx, cache.DAODetailKey(id)); {
 			case err == nil:
@@ -138,14 +142,16 @@ func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool
 				return work, err
 			}
 		}
-		moved, err := counts.ProposalsMoved(ctx, p.Warehouse, source, daoID, work.catalog.Sources[source].Flagged)
-		if err != nil {
-			return work, err
-		}
-		for _, ref := range moved {
+	}
+	moved, err := counts.ProposalsMoved(ctx, p.Warehouse, owned)
+	if err != nil {
+		return work, err
+	}
+	for source, refs := range moved {
+		for _, ref := range refs {
 			proposals[ref] = true
 		}
-		if id := formerDAO[source]; len(moved) > 0 && id != "" {
+		if id := formerDAO[source]; id != "" {
 			work.daos[id] = true
 		}
 	}

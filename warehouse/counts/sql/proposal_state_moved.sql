@@ -1,11 +1,16 @@
-SELECT proposal_ref
+-- The proposals of sources whose DAO or whose mark as spam is not the one of the last publication.
+SELECT
+    proposal_ref,
+    provider,
+    source_id
 FROM proposal_states FINAL
-WHERE provider = {provider:String} AND source_id = {source:String} AND (
-    if(dao_id = '', withdrawn_from, dao_id) != {dao:String}
+INNER JOIN wanted_sources USING (provider, source_id)
+WHERE if(dao_id = '', withdrawn_from, dao_id) != owner_id
     OR flagged != (
-        {flagged:Bool} OR proposal_ref GLOBAL IN (
-            SELECT proposal_ref FROM proposals FINAL WHERE provider = {provider:String} AND source_id = {source:String} AND flagged
+        spam OR proposal_ref GLOBAL IN (
+            SELECT proposal_ref
+            FROM proposals FINAL
+            WHERE (provider, source_id) IN (SELECT provider, source_id FROM wanted_sources) AND flagged
         )
     )
-)
 ORDER BY proposal_ref
