@@ -25,7 +25,8 @@ type BallotGap struct {
 
 // OpenBallotGaps returns the proposals with open gaps, by the last ballot of the file.
 func OpenBallotGaps(ctx context.Context, w *warehouse.Warehouse) (map[uint64]map[record.RefHash]bool, error) {
-	const sql = "SELECT proposal_ref, last_ballot FROM ballot_gaps FINAL WHERE open"
+	const sql = "SELECT proposal_ref, last_ballot FROM ballot_gaps FINAL " + // most are closed
+		"WHERE open AND proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballot_gaps WHERE open)"
 	found, err := warehouse.Find[BallotGap](ctx, w, "read gaps of ballots", sql)
 	open := map[uint64]map[record.RefHash]bool{}
 	for _, gap := range found {
