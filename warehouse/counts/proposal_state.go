@@ -229,7 +229,7 @@ type OwnedSource struct {
 // those that were published as spam where the source is none, and the reverse.
 func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSource) (map[record.SourceRef][]record.RefHash, error) {
 	if len(of) == 0 {
-		return nil, nil
+		return map[record.SourceRef][]record.RefHash{}, nil
 	}
 	wanted, err := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
 		return []any{string(s.Provider), s.ID, s.DAOID, s.Flagged}
