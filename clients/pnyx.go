@@ -2022,8 +2022,8 @@ type DossierDecision struct {
 	MarginPower     *Decimal       `json:"marginPower"`     // marginPower is the difference of the two, marginPercent its share of all power.
 	MarginPercent   *Decimal       `json:"marginPercent"`   // marginPower is the difference of the two, marginPercent its share of all power.
 	Quorum          *DossierQuorum `json:"quorum"`          // Null where there is none.
-	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader. Null unless all ballots and their times are stored, and scores are the sums of what they give.
-	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the first choice who, all voting for the second instead, would have changed the result: the second leads, the two are level in a vote for or against, or the quorum is missed. Abstentions are neither. Null where ballots are missing or can support several choices, and where the lead does not decide.
+	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader. Null unless all ballots and their times are stored, the result is final, and scores are the sums of what they give.
+	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the first choice who, all voting for the second instead, would have changed the result: the second leads, the two are level in a vote for or against, or the quorum is missed. Abstentions are neither. Null where ballots are missing, not final or can support several choices, and where the lead does not decide.
 }
 
 // DossierChoice is a choice with its power.
@@ -2113,7 +2113,7 @@ type DossierVoters struct {
 type DossierStrongVoter struct {
 	VoterIdentity string         `json:"voterIdentity"` // voterIdentity is the voter, yearPower the power over the year's proposals.
 	YearPower     Decimal        `json:"yearPower"`     // voterIdentity is the voter, yearPower the power over the year's proposals.
-	Ballot        *DossierBallot `json:"ballot"`        // How the voter voted here; null if not at all.
+	Ballot        *DossierBallot `json:"ballot"`        // How the voter voted here; null for none, which may be missing: see unknowns.
 }
 
 // DossierProposer is what is known of an author.
@@ -2122,7 +2122,7 @@ type DossierProposer struct {
 	Here        json.RawMessage `json:"here"`        // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
 	Elsewhere   json.RawMessage `json:"elsewhere"`   // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
 	FirstSeenAt *Timestamp      `json:"firstSeenAt"` // When the first proposal was created; this one included.
-	OwnBallot   *DossierBallot  `json:"ownBallot"`   // The author's ballot here; null for none.
+	OwnBallot   *DossierBallot  `json:"ownBallot"`   // The author's ballot here; null for none, which may be missing: see unknowns.
 	OpenHere    int             `json:"openHere"`    // The number of the author's other proposals in this DAO with overlapping voting times.
 }
 

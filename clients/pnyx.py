@@ -2225,13 +2225,13 @@ class DossierDecision(TypedDict):
     """Null where there is none."""
     decidedAt: Timestamp | None
     """The time of the ballot after which no later one changed the leader. Null unless all ballots
-    and their times are stored, and scores are the sums of what they give.
+    and their times are stored, the result is final, and scores are the sums of what they give.
     """
     decidingVoters: Decimal | None
     """The smallest number of voters for the first choice who, all voting for the second instead,
     would have changed the result: the second leads, the two are level in a vote for or against, or
-    the quorum is missed. Abstentions are neither. Null where ballots are missing or can support
-    several choices, and where the lead does not decide.
+    the quorum is missed. Abstentions are neither. Null where ballots are missing, not final or can
+    support several choices, and where the lead does not decide.
     """
 
 
@@ -2415,7 +2415,7 @@ class DossierStrongVoter(TypedDict):
     yearPower: Decimal
     """voterIdentity is the voter, yearPower the power over the year's proposals."""
     ballot: DossierBallot | None
-    """How the voter voted here; null if not at all."""
+    """How the voter voted here; null for none, which may be missing: see unknowns."""
 
 
 class DossierProposer(TypedDict):
@@ -2430,7 +2430,7 @@ class DossierProposer(TypedDict):
     firstSeenAt: Timestamp | None
     """When the first proposal was created; this one included."""
     ownBallot: DossierBallot | None
-    """The author's ballot here; null for none."""
+    """The author's ballot here; null for none, which may be missing: see unknowns."""
     openHere: int
     """The number of the author's other proposals in this DAO with overlapping voting times."""
 

@@ -2186,14 +2186,14 @@ export interface DossierDecision {
   quorum: DossierQuorum | null;
   /**
    * The time of the ballot after which no later one changed the leader. Null unless all ballots and
-   * their times are stored, and scores are the sums of what they give.
+   * their times are stored, the result is final, and scores are the sums of what they give.
    */
   decidedAt: Timestamp | null;
   /**
    * The smallest number of voters for the first choice who, all voting for the second instead,
    * would have changed the result: the second leads, the two are level in a vote for or against, or
-   * the quorum is missed. Abstentions are neither. Null where ballots are missing or can support
-   * several choices, and where the lead does not decide.
+   * the quorum is missed. Abstentions are neither. Null where ballots are missing, not final or can
+   * support several choices, and where the lead does not decide.
    */
   decidingVoters: Decimal | null;
 }
@@ -2382,7 +2382,7 @@ export interface DossierStrongVoter {
   voterIdentity: string;
   /** voterIdentity is the voter, yearPower the power over the year's proposals. */
   yearPower: Decimal;
-  /** How the voter voted here; null if not at all. */
+  /** How the voter voted here; null for none, which may be missing: see unknowns. */
   ballot: DossierBallot | null;
 }
 
@@ -2396,7 +2396,7 @@ export interface DossierProposer {
   elsewhere: Record<string, unknown>;
   /** When the first proposal was created; this one included. */
   firstSeenAt: Timestamp | null;
-  /** The author's ballot here; null for none. */
+  /** The author's ballot here; null for none, which may be missing: see unknowns. */
   ownBallot: DossierBallot | null;
   /** The number of the author's other proposals in this DAO with overlapping voting times. */
   openHere: number;

@@ -152,7 +152,7 @@ func TestLongDossierInABrowser(t *testing.T) {
 			"granted to 0x00000000000000000000000000000000000000c3 on 0x00000000000000000000000000000000000000d4: grantRole(bytes32,address)",
 			"1.1.2.1 transfer(address,uint256) to 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 (USDC) on eip155:1 to: 0x00000000000000000000000000000000000000b2 amount: 1 The text does not state: amount.",
 			"high 0.000001 USDC moves, which the text does not state.",
-			"Runner-up Against Margin 60% of all power Quorum 80 of 50, reached; met by 0xc",
+			"Runner-up Against Margin 60% Quorum 80 of 50, reached; met by 0xc",
 			"Largest voter 29% Top 5, top 10 100%, 100% Voters with more than half 2 Gini coefficient 0.07",
 			"Simulation success as of block 900",
 			"votes: route /v2/proposals/p1_own/votes",

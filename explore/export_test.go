@@ -8,6 +8,7 @@ var (
 	Percent = percent
 	Number  = number
 	TokenOf = token
+	Ends    = ends
 )
 
 // Curve is the course of a vote.

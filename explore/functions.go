@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 func functions() template.FuncMap {
@@ -29,6 +30,10 @@ func functions() template.FuncMap {
 		"exact":    exact,
 		"token":    token,
 		"unstated": unstated,
+		"ends":     ends,
+		"lacksBallots": func(flags []governance.QualityFlag) bool { // who has none may have voted
+			return slices.Contains(flags, rules.BallotsPartial) || slices.Contains(flags, rules.BallotsMissing)
+		},
 		"firstAndLast": func(bars []bar) []bar {
 			if len(bars) < 2 {
 				return bars
@@ -41,6 +46,17 @@ func functions() template.FuncMap {
 			return newest
 		},
 	}
+}
+
+// ends is the verb for the end of a vote: one that was canceled or decided before is over.
+func ends(lifecycle governance.Lifecycle, at *governance.Timestamp) string {
+	switch {
+	case lifecycle != governance.Closed:
+		return "ends"
+	case at != nil && at.Time().After(time.Now()):
+		return "was to end"
+	}
+	return "ended"
 }
 
 func titled(title *string, key governance.ProposalKey) string {

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"testing"
+	"time"
 
 	"pnyx/explore"
 	"pnyx/governance"
@@ -58,4 +59,13 @@ func TestSharesAreExactUntilTheyAreCut(t *testing.T) {
 			env.Want(t, test.want, explore.Percent(explore.Number(test.part), explore.Number(test.total)))
 		})
 	}
+}
+
+func TestAnEndToComeHasNotPassed(t *testing.T) {
+	t.Parallel()
+	past, coming := governance.TimestampOf(time.Now().Add(-time.Hour)), governance.TimestampOf(time.Now().Add(time.Hour))
+	env.Want(t, "ends", explore.Ends(governance.Active, &coming))
+	env.Want(t, "ended", explore.Ends(governance.Closed, &past))
+	env.Want(t, "ended", explore.Ends(governance.Closed, nil))
+	env.Want(t, "was to end", explore.Ends(governance.Closed, &coming), "canceled before")
 }

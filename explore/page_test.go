@@ -308,6 +308,9 @@ func TestStrangersTextsAreTexts(t *testing.T) {
 			}
 		})
 	}
+	if page := n.page("/explore/proposals/"+string(sampleKey), asInternal()...); !strings.Contains(page, "</th><td>unknown</td><td></td></tr>") {
+		t.Error("a voter whose ballot may be missing is not unknown")
+	}
 	if page := n.page("/explore/voters/"+sampleVoter, asInternal()...); !strings.Contains(page, `href="/explore/daos/a%2Fb%20c.eth"`) {
 		t.Error("an id with a slash and a space is not escaped in its address")
 	}

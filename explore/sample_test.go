@@ -11,6 +11,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/governance/rules"
 	"pnyx/test/apinode"
 )
 
@@ -58,6 +59,7 @@ func sampleViews() map[cache.Key]any {
 		cache.VoteSummaryKey(sampleKey): sampleSummary(),
 		cache.EvidenceKey(sampleKey): governance.Evidence{
 			Proposal: governance.EvidenceProposal{ProposalKey: sampleKey}, Intelligence: governance.Intelligence{Status: governance.IntelligenceUnavailable},
+			QualityFlags: []governance.QualityFlag{rules.BallotsPartial},
 		},
 	}
 	open := sampleSummary()
@@ -165,6 +167,7 @@ func sampleDossier() (i governance.Intelligence, err error) {
 	for _, stated := range []string{`"For"`, `"https://forum.harbor.example/t/7"`} {
 		text = bytes.ReplaceAll(text, []byte(stated), hostile)
 	}
+	text = bytes.Replace(text, []byte(`"strongest":[]`), []byte(`"strongest":[{"voterIdentity":"`+sampleVoter+`","yearPower":"5","ballot":null}]`), 1)
 	return i, json.Unmarshal(text, &i)
 }
 

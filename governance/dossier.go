@@ -79,12 +79,12 @@ type DossierDecision struct {
 	// Quorum is null where there is none.
 	Quorum *DossierQuorum `json:"quorum"`
 	// DecidedAt is the time of the ballot after which no later one changed the leader. Null unless all ballots and their
-	// times are stored, and scores are the sums of what they give.
+	// times are stored, the result is final, and scores are the sums of what they give.
 	DecidedAt *Timestamp `json:"decidedAt"`
 	// DecidingVoters is the smallest number of voters for the first choice who, all voting for the second instead, would
 	// have changed the result: the second leads, the two are level in a vote for or against, or the quorum is missed.
-	// Abstentions are neither. Null where ballots are missing or can support several choices, and where the lead does
-	// not decide.
+	// Abstentions are neither. Null where ballots are missing, not final or can support several choices, and where the
+	// lead does not decide.
 	DecidingVoters *Decimal `json:"decidingVoters"`
 }
 
@@ -211,7 +211,7 @@ type DossierStrongVoter struct {
 	// VoterIdentity is the voter, YearPower the power over the year's proposals.
 	VoterIdentity string  `json:"voterIdentity"`
 	YearPower     Decimal `json:"yearPower"`
-	// Ballot is how the voter voted here; null if not at all.
+	// Ballot is how the voter voted here; null for none, which may be missing: see unknowns.
 	Ballot *DossierBallot `json:"ballot"`
 }
 
@@ -224,7 +224,7 @@ type DossierProposer struct {
 	Elsewhere map[Outcome]int `json:"elsewhere"`
 	// FirstSeenAt is when the first proposal was created; this one included.
 	FirstSeenAt *Timestamp `json:"firstSeenAt"`
-	// OwnBallot is the author's ballot here; null for none.
+	// OwnBallot is the author's ballot here; null for none, which may be missing: see unknowns.
 	OwnBallot *DossierBallot `json:"ownBallot"`
 	// OpenHere is the number of the author's other proposals in this DAO with overlapping voting times.
 	OpenHere int `json:"openHere"`

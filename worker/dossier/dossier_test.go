@@ -73,7 +73,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 	}
 	f.Proposal.Ref, f.Proposal.OnchainID, f.Proposal.ObservedAt = f.Proposal.Hash(), f.Proposal.ExternalID, *at(101)
 	f.Votes = governance.VoteSummary{
-		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Totals: &governance.VoteTotals{VotingPower: "100"},
+		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Result: &governance.VoteResult{}, Totals: &governance.VoteTotals{VotingPower: "100"},
 		Choices: []governance.ChoiceTotal{{Key: "for", Label: "For", VotingPower: "80"}, {Key: "against", Label: "Against", VotingPower: "20"}},
 	}
 	for i, b := range []struct {
@@ -362,6 +362,37 @@ func TestNumbersOfAVote(t *testing.T) {
 		"transfers":         {text(d.Effects.Transfers[0].Amount, d.Effects.Transfers[0].Symbol, d.Effects.Transfers[0].To), `["0.000001","USDC","` + recipient + `"]`},
 	} {
 		env.Want(t, c.want, c.got, name)
+	}
+}
+
+// Who has no ballot may have voted while ballots are missing, and nobody has decided what is not final.
+func TestWhatIsNotKnownIsNotSaidOfVoters(t *testing.T) {
+	t.Parallel()
+	f := delegated(facts("text"))
+	names := func() (silent bool, unknown []string) {
+		d, _ := compose(t, f)
+		for _, u := range d.Unknowns {
+			unknown = append(unknown, u.What)
+		}
+		return d.Participation.Delegated != nil, unknown
+	}
+	const voters, decided = "whether voters without a ballot here have voted", "when the vote was decided"
+	if silent, unknown := names(); !silent || slices.Contains(unknown, voters) || slices.Contains(unknown, decided) {
+		t.Errorf("got silent delegates %t and unknowns %q of all ballots", silent, unknown)
+	}
+	for _, flag := range []governance.QualityFlag{rules.BallotsPartial, rules.BallotsMissing} {
+		f.Quality = []governance.QualityFlag{flag}
+		if silent, unknown := names(); silent || !slices.Contains(unknown, voters) {
+			t.Errorf("%s: got silent delegates %t and unknowns %q", flag, silent, unknown)
+		}
+	}
+	f.Quality, f.Votes.Result = nil, nil
+	f.Ballots[1].Power = governance.UnitsOf(decimal.NewFromInt(900))
+	if d, _ := compose(t, f); d.Decision.DecidedAt != nil || slices.Contains(ruleNames(d), rules.OneVoter) {
+		t.Errorf("got a decision at %v and %v of a vote without a result", d.Decision.DecidedAt, ruleNames(d))
+	}
+	if _, unknown := names(); !slices.Contains(unknown, decided) {
+		t.Errorf("got unknowns %q of a vote without a result", unknown)
 	}
 }
 

@@ -46,8 +46,11 @@ func supported(b pages.CountedBallot) []string {
 }
 
 // whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.
-func (f *Facts) whole() bool {
-	return len(f.Ballots) > 0 && !slices.Contains(f.Quality, rules.BallotsPartial)
+func (f *Facts) whole() bool { return len(f.Ballots) > 0 && !f.lacksBallots() }
+
+// lacksBallots reports whether ballots may be missing: a voter without one may have voted.
+func (f *Facts) lacksBallots() bool {
+	return slices.Contains(f.Quality, rules.BallotsPartial) || slices.Contains(f.Quality, rules.BallotsMissing)
 }
 
 // dated reports whether the time of every ballot is known to the second.
@@ -120,13 +123,14 @@ func strongestFirst(choices []governance.ChoiceTotal) []governance.ChoiceTotal {
 // decideByBallots fills in what ballots say of the decision, where they are the numbers.
 func (c *composer) decideByBallots() {
 	d := &c.d.Decision
-	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole()
+	undecided := d.LifecycleStatus == governance.Closed && c.Votes.Result == nil
+	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole() && !undecided
 	if !counted || !c.single() || !c.countDeciding() {
-		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices, or more than a lead decides",
+		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing or not final, or can support several choices, or more than a lead decides",
 			votesRoute(c.Detail.ProposalKey))
 	}
 	if !counted || c.race == nil {
-		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
+		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing or not final, or rankings decide",
 			votesRoute(c.Detail.ProposalKey))
 		return
 	}
@@ -368,7 +372,7 @@ func (c *composer) addDelegated() {
 	} else if p.VotingPower != nil {
 		p.SupplyPercent = percent(powerOf(*p.VotingPower), *of.Supply)
 	}
-	if of == nil || !of.Power.IsPositive() || of.Differing+of.Undated > 0 {
+	if of == nil || !of.Power.IsPositive() || of.Differing+of.Undated > 0 || c.lacksBallots() {
 		c.unknown("state", "the delegated power at the snapshot", "power that did not vote may vote against the next proposal",
 			"the token's contract at the block of the snapshot")
 		return
@@ -545,5 +549,8 @@ func (c *composer) rankVoters() {
 			of.Ballot = c.ballot(c.byPower[at])
 		}
 		v.Strongest = append(v.Strongest, of)
+	}
+	if c.lacksBallots() {
+		c.unknown("missing_data", "whether voters without a ballot here have voted", "ballots are missing", votesRoute(c.Detail.ProposalKey))
 	}
 }
