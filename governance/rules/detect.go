@@ -26,14 +26,14 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	at, under := f.windowStart(ReminderWindow)
-	if !under && (f.StartAt == nil || *f.StartAt >= *f.EndAt) {
+	if f.overBefore(at) || !under && (f.StartAt == nil || *f.StartAt >= *f.EndAt) {
 		return RuleHit{}, false
 	}
 	if !under {
 		at = *f.StartAt
 	}
 	found := RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weighBefore(50),
+		DetectedAt: at, DeadlineAt: f.closesAt(), Score: f.weighBefore(50),
 		Summary:  "Voting ends on " + hourText(*f.EndAt) + ".",
 		Evidence: map[string]string{"endAt": f.EndAt.String()},
 	}
@@ -89,7 +89,7 @@ func detectOpened(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.StartAt, DeadlineAt: f.EndAt, Score: f.weighBefore(40),
+		DetectedAt: *f.StartAt, DeadlineAt: f.closesAt(), Score: f.weighBefore(40),
 		Summary:  "Voting is open until " + hourText(*f.EndAt) + ".",
 		Evidence: f.openingEvidence(),
 	}, true
@@ -114,7 +114,7 @@ func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	}
 	progress := percentOf(standing.Counted, *f.Quorum)
 	return RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weigh(55+points(progress.Mul(decimal.New(35, -2))), standing),
+		DetectedAt: at, DeadlineAt: f.closesAt(), Score: f.weigh(55+points(progress.Mul(decimal.New(35, -2))), standing),
 		Summary: fmt.Sprintf("12 hours before the end the quorum was %s%% full: %s of %s in voting power.",
 			progress, amountText(standing.Counted), amountText(*f.Quorum)),
 		Evidence: quorumEvidence(standing, *f.Quorum, progress),
@@ -138,7 +138,7 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weigh(60+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), standing),
+		DetectedAt: at, DeadlineAt: f.closesAt(), Score: f.weigh(60+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), standing),
 		Summary: fmt.Sprintf("6 hours before the end %s led %s by %s%% of all power.",
 			f.label(ahead.first), f.label(ahead.second), ahead.percent),
 		Evidence: f.raceEvidence(standing, ahead),
@@ -331,7 +331,7 @@ func detectSurge(f VoteFacts) (RuleHit, bool) {
 }
 
 // detectOverdue hits for a proposal that passed and was not executed within overdueDays. A later
-// execution does not withdraw the signal, so that a past window stays the same.
+// execution does not withdraw the signal, so that a past window stays the same: it is its deadline.
 func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.Onchain || f.Outcome != governance.Passed && f.Outcome != governance.Executed {
 		return RuleHit{}, false
@@ -342,7 +342,7 @@ func detectOverdue(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: at, Score: 70,
+		DetectedAt: at, DeadlineAt: f.ExecutedAt, Score: 70,
 		Summary:  fmt.Sprintf("The vote ended on %s, and %d days later nothing had been executed.", hourText(*f.EndAt), overdueDays),
 		Evidence: map[string]string{"endAt": f.EndAt.String(), "outcome": string(governance.Passed)},
 	}, true

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -53,6 +54,8 @@ type VoteFacts struct {
 	Verdicts []governance.Verdict
 	// CreatedAt is nil where unknown, StartAt and EndAt unless known to the hour.
 	CreatedAt, StartAt, EndAt *governance.Timestamp
+	// OverAt is when upstream stated the vote as over before EndAt; nil if it did not.
+	OverAt *governance.Timestamp
 	// Outcome is the proposal's published outcome.
 	Outcome governance.Outcome
 	// Closed says that the vote ended at EndAt, with Final as its result.
@@ -120,8 +123,15 @@ func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool
 		return 0, false
 	}
 	at := *f.EndAt - governance.Timestamp(window.Milliseconds())
-	return at, at >= 0 && (f.StartAt == nil || *f.StartAt <= at)
+	return at, at >= 0 && !f.overBefore(at) && (f.StartAt == nil || *f.StartAt <= at)
 }
+
+func (f VoteFacts) overBefore(at governance.Timestamp) bool {
+	return f.OverAt != nil && *f.OverAt <= at
+}
+
+// closesAt returns when nobody can vote any more.
+func (f VoteFacts) closesAt() *governance.Timestamp { return cmp.Or(f.OverAt, f.EndAt) }
 
 func (f VoteFacts) ended() bool {
 	return f.Closed && f.EndAt != nil && f.Outcome != governance.Canceled

@@ -73,14 +73,14 @@ func TestUneventfulVoteHasOnlyItsTimes(t *testing.T) {
 		Title:   "Voting has opened: “Renew the budget”",
 		Summary: "Voting is open until 15 June 2025, 15:06 UTC.",
 		Evidence: map[string]string{
-			"rule": "voting_opened", "ruleVersion": "1", "startAt": hoursBefore(7 * 24).String(), "endAt": voteEnd.String(),
+			"rule": "voting_opened", "ruleVersion": "2", "startAt": hoursBefore(7 * 24).String(), "endAt": voteEnd.String(),
 		},
 	}, "proposal_deadline_reminder": {
 		DetectedAt: hoursBefore(24), DeadlineAt: new(voteEnd), Score: 50, Severity: rules.SeverityInfo,
 		Title:   "Last day to vote: “Renew the budget”",
 		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
 		Evidence: map[string]string{
-			"rule": "proposal_deadline_reminder", "ruleVersion": "2", "endAt": voteEnd.String(), "votes": "8",
+			"rule": "proposal_deadline_reminder", "ruleVersion": "3", "endAt": voteEnd.String(), "votes": "8",
 		},
 	}}
 	check.WantSame(t, "answer", want, got)
@@ -116,6 +116,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"proposal_deadline_reminder", "no start", func(f *rules.VoteFacts) { f.StartAt = nil }, true, 50, hoursBefore(24)},
 		{"proposal_deadline_reminder", "no end", func(f *rules.VoteFacts) { f.EndAt = nil }, false, 0, 0},
 		{"proposal_deadline_reminder", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
+		{"proposal_deadline_reminder", "over the day before", func(f *rules.VoteFacts) { f.OverAt = new(hoursBefore(24)) }, false, 0, 0},
 		{"proposal_deadline_reminder", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
 
 		{"voting_opens_soon", "a week before", func(f *rules.VoteFacts) { f.CreatedAt = new(hoursBefore(14 * 24)) }, true, 35, hoursBefore(8 * 24)},
@@ -136,6 +137,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 			f.Quorum, f.Before[rules.QuorumWindow] = quorum("90"), standing(0, "0", "0")
 		}, false, 0, 0},
 		{"quorum_at_risk", "began later", func(f *rules.VoteFacts) { f.Quorum, f.StartAt = quorum("900"), new(hoursBefore(11)) }, false, 0, 0},
+		{"quorum_at_risk", "over before", func(f *rules.VoteFacts) { f.Quorum, f.OverAt = quorum("180"), new(hoursBefore(13)) }, false, 0, 0},
 		{"quorum_at_risk", "quorum of nothing", func(f *rules.VoteFacts) { f.Quorum = quorum("0") }, false, 0, 0},
 
 		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 33, hoursBefore(6)},
@@ -480,5 +482,24 @@ func TestNamesStandBesideTheVotersOfTexts(t *testing.T) {
 		"Turnout doubled: 0xd8da…6045": "Turnout doubled: 0xd8da…6045",
 	} {
 		check.Want(t, want, rules.NameVoter(text, voter, name))
+	}
+}
+
+// Nobody can vote once a vote is over, and nobody execute what is executed.
+func TestDeadlinesEndWithWhatCanBeDone(t *testing.T) {
+	t.Parallel()
+	over, executed := hoursBefore(20), hoursBefore(-90)
+	got := hits(vote(func(f *rules.VoteFacts) {
+		f.OverAt, f.Onchain, f.Outcome, f.ExecutedAt = &over, true, governance.Executed, &executed
+	}))
+	for rule, want := range map[string]governance.Timestamp{
+		"voting_opened": over, "proposal_deadline_reminder": over, "execution_overdue": executed,
+	} {
+		if at := got[rule].DeadlineAt; at == nil || *at != want {
+			t.Errorf("%s: got the deadline %v, want %s", rule, at, want)
+		}
+	}
+	if at := hits(vote(func(f *rules.VoteFacts) { f.Onchain = true }))["execution_overdue"].DeadlineAt; at != nil {
+		t.Errorf("got the deadline %s of an execution to come", at)
 	}
 }

@@ -79,6 +79,9 @@ func (p proposal) facts() rules.VoteFacts {
 	if !p.record.EndDayOnly {
 		f.EndAt = p.record.EndAt
 	}
+	if p.closedEarly() {
+		f.OverAt = &p.record.ObservedAt
+	}
 	// A quorum of rejection that is missed is no shortcoming.
 	if f.ByRejection = p.record.QuorumType == governance.QuorumOfRejection; !f.ByRejection {
 		f.Quorum = p.record.NeededQuorum()

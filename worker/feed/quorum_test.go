@@ -147,12 +147,15 @@ func TestVoteThatIsOverBeforeItsEndHasTheSignalsOfItsResult(t *testing.T) {
 	p := proposal{record: r, state: stateOf(r)}
 	p.state.Lifecycle, p.state.VoteReady, p.state.Votes, p.state.Power = governance.Closed, true, 3, decimal.NewFromInt(9)
 	p.state.Basis, p.state.Settled, p.state.TotalVotes, p.state.TotalPower = governance.BallotsBasis, true, &p.state.Votes, p.state.Power
-	rows := check.Must(p.signalRows())(t)
+	rows, missed := check.Must(p.signalRows())(t), false
 	for _, row := range rows {
-		if row.SignalType == "quorum_missed" {
+		switch row.SignalType {
+		case "quorum_missed":
 			check.Want(t, *in(1), row.DetectedAt)
-			return
+			missed = true
+		case "voting_opened":
+			check.Want(t, r.ObservedAt, *row.DeadlineAtMs, "when nobody can vote any more")
 		}
 	}
-	t.Errorf("got %+v, want that the quorum is missed", rows)
+	check.Want(t, true, missed, "the quorum is missed in", rows)
 }
