@@ -1993,7 +1993,7 @@ type Dossier struct {
 	Summary           string                `json:"summary"`           // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
 	Decision          DossierDecision       `json:"decision"`          // How the vote was decided.
 	Participation     DossierParticipation  `json:"participation"`     // Participation compares the turnout with other votes of the DAO.
-	Concentration     *DossierConcentration `json:"concentration"`     // How the power was distributed; null unless every ballot is stored.
+	Concentration     *DossierConcentration `json:"concentration"`     // How the power was distributed; null unless every ballot is stored and counts.
 	Course            *DossierCourse        `json:"course"`            // How the vote went; null unless every ballot and its time is known.
 	Voters            DossierVoters         `json:"voters"`            // Who decided.
 	Proposer          *DossierProposer      `json:"proposer"`          // What is known of the author; null if upstream states none.

@@ -2165,7 +2165,7 @@ class Dossier(TypedDict):
     participation: DossierParticipation
     """Participation compares the turnout with other votes of the DAO."""
     concentration: DossierConcentration | None
-    """How the power was distributed; null unless every ballot is stored."""
+    """How the power was distributed; null unless every ballot is stored and counts."""
     course: DossierCourse | None
     """How the vote went; null unless every ballot and its time is known."""
     voters: DossierVoters

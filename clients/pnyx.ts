@@ -2124,7 +2124,7 @@ export interface Dossier {
   decision: DossierDecision;
   /** Participation compares the turnout with other votes of the DAO. */
   participation: DossierParticipation;
-  /** How the power was distributed; null unless every ballot is stored. */
+  /** How the power was distributed; null unless every ballot is stored and counts. */
   concentration: DossierConcentration | null;
   /** How the vote went; null unless every ballot and its time is known. */
   course: DossierCourse | null;

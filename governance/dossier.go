@@ -15,7 +15,7 @@ type Dossier struct {
 	Decision DossierDecision `json:"decision"`
 	// Participation compares the turnout with other votes of the DAO.
 	Participation DossierParticipation `json:"participation"`
-	// Concentration is how the power was distributed; null unless every ballot is stored.
+	// Concentration is how the power was distributed; null unless every ballot is stored and counts.
 	Concentration *DossierConcentration `json:"concentration"`
 	// Course is how the vote went; null unless every ballot and its time is known.
 	Course *DossierCourse `json:"course"`

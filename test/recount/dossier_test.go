@@ -235,7 +235,7 @@ func (d *dossiers) dossierDiffers(key string, got saidDossier) string {
 		}
 	}
 	want := object{
-		"participation": d.participation(key), "concentration": p.concentration(), "course": d.course(key), "decision": decision,
+		"participation": d.participation(key), "concentration": p.concentration(p.basis(d.now, d.want.results[key]) == "upstream"), "course": d.course(key), "decision": decision,
 		"voters": object{"strongest": d.strongest(key), "largest": d.largest(key)}, "proposer": d.proposer(key), "process": d.process(key),
 	}
 	said := object{
@@ -550,12 +550,12 @@ func (p *poll) quorumMetBy() *cast {
 }
 
 // concentration recounts how power was distributed.
-func (p *poll) concentration() any {
+func (p *poll) concentration(leavesOut bool) any {
 	ballots, total := p.strongestFirst(), new(big.Rat)
 	for _, b := range ballots {
 		total.Add(total, ratio(b.power))
 	}
-	if total.Sign() == 0 || !p.everyBallot() {
+	if total.Sign() == 0 || !p.everyBallot() || leavesOut && slices.ContainsFunc(ballots, p.invalid) {
 		return nil
 	}
 	top := func(n int) *string {

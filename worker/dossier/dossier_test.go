@@ -396,6 +396,18 @@ func TestWhatIsNotKnownIsNotSaidOfVoters(t *testing.T) {
 	}
 }
 
+// A ballot that upstream leaves out of its total has no share of it, and the others have other ones.
+func TestPowerIsNotDistributedOverBallotsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for basis, want := range map[governance.Basis]bool{governance.UpstreamBasis: false, governance.BallotsBasis: true} {
+		f := facts("text")
+		f.Votes.Basis, f.Ballots[1].Invalid = &basis, true
+		if d, _ := compose(t, f); (d.Concentration != nil) != want {
+			t.Errorf("%s: got %+v, want a distribution: %t", basis, d.Concentration, want)
+		}
+	}
+}
+
 // What ballots cannot tell is null, and named.
 func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	t.Parallel()

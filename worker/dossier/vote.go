@@ -404,11 +404,17 @@ func sumOf(ballots []pages.CountedBallot) (sum governance.Units) {
 	return sum
 }
 
+// leavesBallotsOut reports whether the total may be without ballots that are stored, as they are invalid.
+func (c *composer) leavesBallotsOut() bool {
+	isInvalid := func(b pages.CountedBallot) bool { return b.Invalid }
+	return c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && slices.ContainsFunc(c.Ballots, isInvalid)
+}
+
 // concentrate fills in how the power of ballots was distributed.
 func (c *composer) concentrate() {
 	total := sumOf(c.Ballots)
-	if total == (governance.Units{}) || !c.whole() {
-		c.unknown("missing_data", "how power was distributed", "ballots are missing, or have no power", "the proposal's page at the provider")
+	if total == (governance.Units{}) || !c.whole() || c.leavesBallotsOut() {
+		c.unknown("missing_data", "how power was distributed", "ballots are missing, have no power, or are not in upstream's total", "the proposal's page at the provider")
 		return
 	}
 	var sum, weighted governance.Units
