@@ -15,8 +15,9 @@ type dossierPart struct {
 	// Evidence is the answer of the route; Pending says that the dossier is being computed.
 	Evidence part[governance.Evidence]
 	Pending  bool
-	// Dossier is nil where there is none.
+	// Dossier is nil where there is none. Rejects says that its quorum is one of rejection.
 	Dossier *governance.Dossier
+	Rejects bool
 	// Calls are the first calls, those inside behind the call that makes them. MoreCalls is the number of
 	// calls that are left out.
 	Calls     []shownCall

@@ -121,6 +121,9 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 		return err
 	}
 	p.Lacking = lacking(p.Summary.Data)
+	if q := p.Summary.Data.Quorum; q != nil {
+		p.Dossier.Rejects = q.Type == governance.QuorumOfRejection
+	}
 	p.setChoices()
 	if err := p.loadBallots(v, query[argBallots]); err != nil {
 		return err
