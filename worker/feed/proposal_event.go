@@ -46,10 +46,13 @@ func (p proposal) events() []event {
 	// Where the start is taken from a milestone, its time is exact.
 	add(rules.VotingStarted, start, p.record.StartDayOnly && start == p.record.StartAt)
 	add(rules.VotingExtended, stated[rules.VotingExtended], false)
-	// The end that the record states did not happen, and when the vote ended is unknown.
-	if p.closedEarly() {
+	// The end that the record states may not have happened: when the vote ended is unknown then.
+	switch by := p.endedBy(); {
+	case by != nil:
+		events = append(events, event{rules.VotingEnded, by, governance.DerivedTime, observedAt})
+	case p.closedEarly():
 		discovered(rules.VotingEnded)
-	} else {
+	default:
 		add(rules.VotingEnded, end, p.record.EndDayOnly)
 	}
 	add(rules.ProposalQueued, stated[rules.ProposalQueued], false)
@@ -127,6 +130,21 @@ func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, e
 		end = nil
 	}
 	return start, end
+}
+
+// endedBy returns when the proposal was queued or executed, if that was before the end of its vote:
+// it was over by then.
+func (p proposal) endedBy() (by *governance.Timestamp) {
+	stated := milestones(p.record)
+	for _, followed := range []string{rules.ProposalQueued, rules.ProposalExecuted} {
+		if at := stated[followed]; at != nil && (by == nil || *at < *by) {
+			by = at
+		}
+	}
+	if by == nil || p.state.Outcome == governance.Canceled || p.record.EndAt == nil || p.record.EndDayOnly || *by >= *p.record.EndAt {
+		return nil
+	}
+	return by
 }
 
 // closedEarly reports whether upstream stated the vote as over before its end.

@@ -121,6 +121,10 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 		"closed before its end": {
 			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(5) }), nil, usual("voting_ended", "discovered 0"),
 		},
+		"queued before its end": {
+			with("executed", milestone("queued", in(-30)), milestone("executed", in(-25))), nil,
+			usual("voting_ended", "derived -30", "proposal_queued", "exact -30", "proposal_executed", "exact -25"),
+		},
 		"quorum reached on a day": {
 			snapshotProposal(nil), func(p *proposal) { p.quorumTime = &feed.QuorumTime{At: *in(-30), DayOnly: true} }, usual("quorum_reached", "day -30"),
 		},

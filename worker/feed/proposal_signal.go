@@ -79,7 +79,7 @@ func (p proposal) facts() rules.VoteFacts {
 	if !p.record.EndDayOnly {
 		f.EndAt = p.record.EndAt
 	}
-	if p.closedEarly() {
+	if f.OverAt = p.endedBy(); f.OverAt == nil && p.closedEarly() {
 		f.OverAt = &p.record.ObservedAt
 	}
 	// A quorum of rejection that is missed is no shortcoming.
