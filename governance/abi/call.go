@@ -60,6 +60,8 @@ type Decoded struct {
 	Omitted int
 	// Undecoded says why the call, or what is inside, is not decoded; empty if it is.
 	Undecoded string
+	// moves is the token that the target is known to move.
+	moves string
 }
 
 // Decode returns what a call means.
@@ -86,7 +88,7 @@ func decode(call Call, depth int, budget *int) Decoded {
 		return d
 	}
 	f := fit[0]
-	d.Kind, d.Function, d.Arguments = f.kind, f.signature, arguments
+	d.Kind, d.Function, d.Arguments, d.moves = f.kind, f.signature, arguments, f.token
 	for _, other := range fit[1:] {
 		d.Alternatives = append(d.Alternatives, other.signature)
 	}

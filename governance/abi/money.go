@@ -125,7 +125,7 @@ func (d *Decoded) moved() (payments []Payment) {
 	if amount == maxUint(256) {
 		amount = "" // all there is
 	}
-	fromOthers := !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback"},
+	fromOthers := d.Function == "deposit(uint256,address)" || !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
 }
@@ -192,6 +192,9 @@ func (d *Decoded) token() string {
 		if at := strings.LastIndex(name, native); at >= 0 && (d.Kind == Transfer || at+len(native) == len(name)) {
 			return ""
 		}
+	}
+	if d.moves != "" {
+		return d.moves
 	}
 	token := d.Argument("token", "asset", "l1Token", "localToken", "reward")
 	if token != "" {

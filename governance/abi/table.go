@@ -49,7 +49,9 @@ type function struct {
 	inputs    []parameter
 	// targets are the only addresses that the row applies to; none for all.
 	targets []string
-	inner   inner
+	// token is what the targets move where no argument names it.
+	token string
+	inner inner
 }
 
 func (f *function) appliesTo(call Call) bool {
@@ -110,7 +112,8 @@ func (t *table) add(row string) error {
 	if err != nil {
 		return err
 	}
-	f := &function{kind: Kind(kind), signature: canonical, inputs: inputs}
+	targets, token, _ := strings.Cut(targets, " of ")
+	f := &function{kind: Kind(kind), signature: canonical, inputs: inputs, token: token}
 	if restricted {
 		f.targets = strings.Split(targets, ",")
 	}

@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 7
+const FindingsVersion = 8
 
 // The rules that code names.
 const (

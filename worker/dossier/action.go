@@ -34,6 +34,7 @@ func (c *composer) actions() {
 	}
 	c.d.Actions = []governance.DossierAction{}
 	for i := range c.decoded {
+		c.callers = []string{c.Actions[i].Executor}
 		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()
@@ -80,8 +81,8 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		a.Selector = &selector
 	}
 	payments := slices.DeleteFunc(d.Payments(), func(of abi.Payment) bool { return of.Proceeds && c.isOwn(d.Chain, of.To) })
-	if d.Kind == abi.Swap && slices.ContainsFunc(d.Arguments, isScript) {
-		a.Undecoded = new("the commands inside, which may pay anybody, are not decoded")
+	if carriesMore(d) {
+		a.Undecoded = new("the commands, the order or the hash inside, which may pay anybody, are not decoded")
 	}
 	for i, of := range payments {
 		transfer := c.transferOf(d.Chain, of)
@@ -109,8 +110,18 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// isScript reports whether an argument has commands that are not decoded.
-func isScript(a abi.Argument) bool { return a.Name == "commands" || a.Name == "unlockData" }
+// carriesMore reports whether a call has commands or orders of an exchange that are not decoded, or lets happen what it
+// states the hash of.
+func carriesMore(d *abi.Decoded) bool {
+	more := ""
+	switch {
+	case strings.HasPrefix(d.Function, "approveHash("):
+		more = d.Argument("hash")
+	case d.Kind == abi.Swap && !strings.HasPrefix(d.Function, "invalidate") && d.Argument("signed") != "false":
+		more = d.Argument("commands", "unlockData", "orderUid", "staticInput", "root")
+	}
+	return strings.Trim(more, "0x") != ""
+}
 
 // isOwn reports whether an address is the Governor, its executor, or the contract in whose name a call inside is made.
 func (c *composer) isOwn(chain, address string) bool {

@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	weth      = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
 	usdc      = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 	recipient = "0x00000000000000000000000000000000000000b2"
 	stranger  = "0x00000000000000000000000000000000000000c3"
@@ -174,10 +175,13 @@ func TestFindingsOfActions(t *testing.T) {
 	claim := func(to string) []record.Action {
 		return []record.Action{call(t, stranger, "claimRewards(address[],uint256,address)", "60", strings.Repeat("f", 64), to, "1", usdc)}
 	}
+	tokens := func(units int64) string { return fmt.Sprintf("%x", decimal.New(units, 18).BigInt()) }
 	ensOf := func(units int64) record.Action {
-		amount := fmt.Sprintf("%x", decimal.New(units, 18).BigInt())
-		return call(t, "0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", "transfer(address,uint256)", recipient, amount)
+		return call(t, "0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", "transfer(address,uint256)", recipient, tokens(units))
 	}
+	native := func(a record.Action) record.Action { a.Value = "1500000000000000000"; return a }
+	ofSafe := call(t, stranger, "withdraw(address,uint256,address)", usdc, "7", recipient)
+	ofSafe.Executor = recipient
 	type test struct {
 		body    string
 		actions []record.Action
@@ -208,6 +212,11 @@ func TestFindingsOfActions(t *testing.T) {
 		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},
 		"another administrator of a proxy":       {stated, []record.Action{call(t, governor, "changeProxyAdmin(address,address)", usdc, stranger)}, []string{rules.RoleMoved}},
 		"commands that are not decoded":          {stated, []record.Action{call(t, stranger, "execute(bytes,bytes[])", "40", "80", "1", "04"+strings.Repeat("0", 62), "0")}, []string{rules.PayloadUndecoded}},
+		"an order that is signed":                {stated, []record.Action{bytesCall(t, stranger, "setPreSignature(bytes,bool)", []byte{1}, "", "1")}, []string{rules.PayloadUndecoded}},
+		"an order that is taken back":            {stated, []record.Action{bytesCall(t, stranger, "setPreSignature(bytes,bool)", []byte{1}, "", "0")}, nil},
+		"an order of conditions":                 {stated, []record.Action{call(t, stranger, "create((address,bytes32,bytes),bool)", "40", "1", stranger, "7", "60", "20", recipient)}, []string{rules.PayloadUndecoded}},
+		"orders behind a root":                   {stated, []record.Action{call(t, stranger, "setRoot(bytes32,(uint256,bytes))", "7", "40", "0", "40", "0")}, []string{rules.PayloadUndecoded}},
+		"a transaction of a Safe by its hash":    {stated, []record.Action{call(t, stranger, "approveHash(bytes32)", "7")}, []string{rules.PayloadUndecoded}},
 		"a cancellation":                         {stated, []record.Action{call(t, governor, "cancel(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
@@ -215,6 +224,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"any amount":                             {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
 		"any amount of a token of the treasury":  {stated, []record.Action{call(t, governor, "approve(address,address,uint256)", usdc, stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
 		"an allowance that anybody may use late": {stated, []record.Action{call(t, usdc, "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)", governor, stranger, "7", strings.Repeat("f", 64), zero, zero, zero)}, nil},
+		"an allowance that UNI and COMP never lower": {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 24))}, []string{rules.ApprovedWithout}},
 		"an allowance":                           {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
 		"code of a stranger":                     {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
 		"a call that nobody can decode":          {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
@@ -222,6 +232,15 @@ func TestFindingsOfActions(t *testing.T) {
 		"a payment inside a batch of a Safe":     {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
 		"nothing":                                {stated, nil, []string{rules.SignallingOnly}},
 		"native money as the text says":          {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
+		"ether that is wrapped":                  {"We wrap 1.5 ETH into WETH.", []record.Action{native(call(t, weth, "deposit()"))}, nil},
+		"ether to a token that nobody stated":    {"We send 1.5 ETH.", []record.Action{native(call(t, weth, "deposit()"))}, []string{rules.RecipientUnstated}},
+		"a Safe's money for itself":              {stated, []record.Action{ofSafe}, nil},
+		"shares of a vault for the Governor":     {stated, []record.Action{call(t, stranger, "deposit(uint256,address)", "7", governor)}, nil},
+		"shares of a vault for a stranger":       {stated, []record.Action{call(t, recipient, "deposit(uint256,address)", "7", stranger)}, []string{rules.RecipientUnstated}},
+		"a grant by a Comptroller":               {"10,000 COMP to " + recipient, []record.Action{call(t, "0x3d9819210a31b4961b30ef54be2aed79b9c9cd3b", "_grantComp(address,uint256)", recipient, tokens(100_000))}, []string{rules.AmountMagnitude}},
+		"a debt of Nouns":                        {stated, []record.Action{call(t, "0xd97bcd9f47cee35c0a9ec1dc40c1269afc9e8e1d", "sendOrRegisterDebt(address,uint256)", recipient, fmt.Sprintf("%x", 250_000_000_000))}, []string{rules.AmountMagnitude}},
+		"a fraction without its point":           {"We pay .25M USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000_000)}, []string{rules.AmountMagnitude}},
+		"half of what is stated twice over":      {"We pay half a million USDC to " + recipient, []record.Action{pay(t, recipient, 1_000_000_000_000)}, []string{rules.AmountUnstated}},
 		"an amount of a token without decimals":  {stated, []record.Action{call(t, stranger, "transfer(address,uint256)", recipient, "7")}, nil},
 		"a budget with points":                   {"Wir zahlen 25.000,00 USDC an " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a budget with a narrow space":           {"Nous payons 25\u202f000,50 USDC à " + recipient, []record.Action{pay(t, recipient, 25_000_500_000)}, nil},
@@ -262,6 +281,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"2025 USDC": 2025, "2,025 USDC": 2025, "$2025": 2025, "1.5M USDC": 1_500_000, "250k": 250_000, "25.000 USD": 25_000, "USDC250k": 250_000, "2.5만 USDC": 25_000, "1'000'000 DAI": 1_000_000, "1.000.000 DAI": 1_000_000,
 		"**25,000** USDC": 25_000, "２５，０００ USDC": 25_000, "٢٥٠٠٠ USDC": 25_000, "2.5万 USDC": 25_000, "2,50,000 USDC": 250_000, "2,5 millones": 2_500_000, "twenty-five thousand USDC": 25_000,
 		"one hundred and five tokens": 105, "Tranche 1: 5,000 USDC": 5_000, "ENS 5,000 USDC 5,000": 5_000, "2\u200b5,000 USDC": 25_000, "24 months at 500 USDC": 500, "&#36;2025": 2025, "from 10,000 to 20,000 USDC": 10_000,
+		".5M USDC": 500_000, "$500-600k": 500_000, "1.5–2 million USDC": 1_500_000, "half a million USDC": 500_000, "half-million dollars": 500_000, "$1.25mn": 1_250_000,
 	} {
 		tests["an amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, nil}
 	}
@@ -314,6 +334,15 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 	content := env.Must(hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64)))(t)
 	a.Calldata = append(a.Calldata, content...)
 	return a
+}
+
+// The owner and the resolver of a name are what a call sets, and not where.
+func TestSettingsOfNames(t *testing.T) {
+	t.Parallel()
+	d, _ := compose(t, facts("text", call(t, stranger, "setSubnodeRecord(bytes32,bytes32,address,address,uint64)", "1", "2", recipient, governor, "7")))
+	if want := "[" + recipient + ", " + governor + ", 7]"; d.Effects.Settings[0].New != want {
+		t.Errorf("got %s, want %s", d.Effects.Settings[0].New, want)
+	}
 }
 
 func TestPayloadThatIsNotKnown(t *testing.T) {

@@ -205,8 +205,12 @@ func (c finder) holderAt(pointer, granted, taken string) string {
 	return fmt.Sprintf(format, *c.d.Effects.Permissions[at].To)
 }
 
-// vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
-const vastDigits = 39
+// vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect. Tokens whose amounts have 96
+// bits, as UNI and COMP, never lower vast96.
+const (
+	vastDigits = 39
+	vast96     = "79228162514264337593543950335"
+)
 
 // withoutLimit returns the JSON pointer of the argument that allows any amount; empty for none.
 func withoutLimit(arguments []governance.DossierArgument, pointer string) string {
@@ -215,7 +219,7 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 		if a.Name != nil {
 			name = *a.Name
 		}
-		isVast := a.Value != nil && a.Type[0] == 'u' && len(*a.Value) >= vastDigits
+		isVast := a.Value != nil && a.Type[0] == 'u' && (len(*a.Value) >= vastDigits || *a.Value == vast96)
 		if isVast && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
 			return at
 		}

@@ -50,11 +50,15 @@ var (
 	// underscore matches one in a number, lakhs the groups of India, as in 2,50,000.
 	underscore = regexp.MustCompile(`(\d)_(\d)`)
 	lakhs      = regexp.MustCompile(`\b\d{1,2}(?:,\d{2})+,\d{3}\b`)
+	// pointless matches a fraction without its zero, powered a range whose power of ten stands behind its end alone, and halves half of one.
+	pointless = regexp.MustCompile(`(^|[\s(\[|$€£¥~≈])\.(\d)`)
+	powered   = regexp.MustCompile(`(\d)([-–—]\s?[$€£]?\d[\d.,]*\s?)(k|thousand|m[mn]?|million|bn?|billion)\b`)
+	halves    = regexp.MustCompile(`\b(and )?(?:a )?half[\s-](?:an? )?(thousand|million|billion)\b`)
 	// inWords matches a number from a hundred on in English words.
 	inWords = regexp.MustCompile(`\b(?:(?:a|` + countingWords + `)(?:[\s-]+(?:and[\s-]+)?))+(?:hundred|thousand|[mb]illion)\b` +
 		`(?:[\s-]+(?:and[\s-]+)?(?:` + countingWords + `)\b)*`)
 	// number matches a number with thousands in groups, a fraction, and a word for a power of ten: the groups from the third on.
-	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(mm?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
+	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(m[mn]?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
 		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬|만)|(亿|億|억)|(тыс)|(млн)|(млрд))|\b)`)
 )
 
@@ -133,6 +137,7 @@ func plainOf(text string) string {
 		text = strings.ReplaceAll(underscore.ReplaceAllString(text, "$1$2"), "_", " ")
 	}
 	if strings.Contains(text, ".") {
+		text = pointless.ReplaceAllString(text, "${1}0.$2")
 		text = pointed.ReplaceAllStringFunc(text, strings.NewReplacer(".", "", ",", ".").Replace)
 	}
 	if strings.Contains(text, ",") {
@@ -140,7 +145,14 @@ func plainOf(text string) string {
 	}
 	text = zeroComma.ReplaceAllString(text, "0.$1")
 	text = decimalComma.ReplaceAllString(gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4"), "$1.$2$3")
+	text = powered.ReplaceAllString(text, "$1$3$2$3")
 	if namesPower(text) {
+		text = halves.ReplaceAllStringFunc(text, func(half string) string {
+			if strings.HasPrefix(half, "and") {
+				return "" // one and a half: not read
+			}
+			return "0.5 " + half[strings.LastIndexAny(half, " -")+1:]
+		})
 		text = inWords.ReplaceAllStringFunc(text, numberOf)
 	}
 	return text
@@ -337,6 +349,9 @@ func (s statedText) states(chain, target string, t governance.DossierTransfer) *
 	in := &governance.DossierInText{Target: new(s.has(target)), Recipient: new(s.has(t.To))}
 	if t.Symbol != nil && t.Token != nil && !*in.Target {
 		in.Target = new(s.has(*t.Symbol))
+	}
+	if token, is := abi.TokenAt(chain, t.To); is && t.Token == nil && !*in.Recipient {
+		in.Recipient = new(s.has(token.Symbol)) // ether is wrapped, or staked
 	}
 	if t.Amount != nil && t.Decimals != nil {
 		amount := powerOf(*t.Amount)
