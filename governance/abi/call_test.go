@@ -205,6 +205,18 @@ func TestDecodes(t *testing.T) {
 			[]string{"bridge sendMessage", ">eip155:59144 transfer 7"},
 		},
 		{
+			"code that a relay of Sky runs in its own name",
+			Call{Chain: "eip155:1", Target: alice, Value: "9", Data: call(t, "relayEVM(uint32,address,address,bytes,bytes,(uint256,uint256),address)", append(
+				of("30184", carol, bob, bytesOf(pay), "0x"), Argument{Items: of("9", "0")}, Argument{Value: alice})...)},
+			[]string{"bridge relayEVM", ">eip155:8453 delegatecall transfer transfer(address,uint256)"},
+		},
+		{
+			"a withdrawal that a portal carries out",
+			Call{Chain: "eip155:1", Target: alice, Value: "0", Data: call(t, "finalizeWithdrawalTransaction((uint256,address,address,uint256,uint256,bytes))",
+				Argument{Items: of("1", alice, bob, "7", "1", bytesOf(pay))})},
+			[]string{"bridge finalizeWithdrawalTransaction", ">eip155:1 call transfer transfer(address,uint256)"},
+		},
+		{
 			"parallel calls whose code runs in the caller's name",
 			Call{Target: alice, Value: "0", Data: call(t, "queue(address[],uint256[],string[],bytes[],bool[])",
 				one(bob), one("0"), one(""), one(bytesOf(pay)), one("true"))},
@@ -256,6 +268,7 @@ func TestPayments(t *testing.T) {
 		{"depositETH(address,address,uint16)", "7", of(carol, bob, "0"), native},
 		{"withdraw(address,uint256,uint32,bytes)", "0", of(carol, "7", "1", "0x"), []Payment{{Token: carol, Amount: "7", To: alice}}},
 		{"swapExactTokensForETH(uint256,uint256,address[],address,uint256)", "0", []Argument{{Value: "7"}, {Value: "1"}, one(carol), {Value: bob}, {Value: "9"}}, []Payment{{To: bob, Proceeds: true}}},
+		{"swapTokensForExactETH(uint256,uint256,address[],address,uint256)", "0", []Argument{{Value: "7"}, {Value: "1"}, one(carol), {Value: bob}, {Value: "9"}}, []Payment{{Amount: "7", To: bob, Proceeds: true}}},
 		{"swapTokensForExactTokens(uint256,uint256,address[],address,uint256)", "0", []Argument{{Value: "7"}, {Value: "1"}, one(carol), {Value: bob}, {Value: "9"}}, []Payment{{Token: carol, Amount: "7", To: bob, Proceeds: true}}},
 		{"exactInput((bytes,address,uint256,uint256))", "0", []Argument{{Items: of(carol+"000bb8"+bob[2:], bob, "7", "1")}}, []Payment{{Token: bob, To: bob, Proceeds: true}}},
 		{"removeLiquidityETH(address,uint256,uint256,uint256,address,uint256)", "0", of(carol, "7", "1", "1", bob, "9"), []Payment{{Token: carol, To: bob, Proceeds: true}, {To: bob, Proceeds: true}}},

@@ -146,7 +146,7 @@ func (d *Decoded) proceeds(name string) (payments []Payment) {
 	}
 	const bytes = 20 // of an address
 	switch {
-	case strings.Contains(name, "ForETH"):
+	case strings.Contains(name, "ForETH"), strings.Contains(name, "ForExactETH"):
 		tokens[0] = ""
 	case name == "removeLiquidity":
 		tokens = []string{d.Argument("tokenA"), d.Argument("tokenB")}

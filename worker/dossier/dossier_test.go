@@ -224,7 +224,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"any amount":                             {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
 		"any amount of a token of the treasury":  {stated, []record.Action{call(t, governor, "approve(address,address,uint256)", usdc, stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
 		"an allowance that anybody may use late": {stated, []record.Action{call(t, usdc, "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)", governor, stranger, "7", strings.Repeat("f", 64), zero, zero, zero)}, nil},
-		"an allowance that UNI and COMP never lower": {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 24))}, []string{rules.ApprovedWithout}},
+		"an allowance that is never lowered":     {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 24))}, []string{rules.ApprovedWithout}},
 		"an allowance":                           {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
 		"code of a stranger":                     {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
 		"a call that nobody can decode":          {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
