@@ -261,6 +261,14 @@ func TestPayments(t *testing.T) {
 			of(alice, carol, bob, "7", carol, "0", carol, "0x"),
 			[]Payment{{Token: carol, Amount: "7", From: alice, To: bob}},
 		},
+		{
+			"depositForBurn(uint256,uint32,bytes32,address)", "0", of("7", "5", "0x"+strings.Repeat("c6", 32), carol), // to Solana
+			[]Payment{{Token: carol, Amount: "7", To: "0x" + strings.Repeat("c6", 32)}},
+		},
+		{
+			"depositForBurn(uint256,uint32,bytes32,address)", "0", of("7", "6", "0x"+strings.Repeat("0", 24)+bob[2:], carol),
+			[]Payment{{Token: carol, Amount: "7", To: bob}},
+		},
 		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
 		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
 		{"sendMessage(address,bytes,uint32)", "7", of(bob, "0x", "1"), nil},

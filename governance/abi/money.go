@@ -175,13 +175,14 @@ func nativeOr(token string) string {
 	return token
 }
 
-// short returns an address of 20 bytes that is written in 32.
+// short returns an address of 20 bytes that is written in 32. Other chains have longer ones.
 func short(address string) string {
-	const prefix, digits = len("0x"), 40
-	if len(address) <= prefix+digits {
+	const digits = 40
+	high := len(address) - digits
+	if high < 0 || strings.Trim(address[:high], "0x") != "" {
 		return address
 	}
-	return "0x" + address[len(address)-digits:]
+	return "0x" + address[high:]
 }
 
 // token returns the token that a call moves: an argument, or the called contract where that is a token or a vault of one;
