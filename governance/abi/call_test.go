@@ -269,6 +269,30 @@ func TestPayments(t *testing.T) {
 			"depositForBurn(uint256,uint32,bytes32,address)", "0", of("7", "6", "0x"+strings.Repeat("0", 24)+bob[2:], carol),
 			[]Payment{{Token: carol, Amount: "7", To: bob}},
 		},
+		{
+			"execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", "0",
+			of(bob, "7", "0x", "0", "1", "99999", "1", carol, carol, "0x"), []Payment{{Token: carol, From: alice, To: carol}},
+		},
+		{
+			"execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", "0",
+			of(bob, "7", "0x", "0", "1", "99999", "0", carol, carol, "0x"), nil,
+		},
+		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "7"), []Payment{{Token: carol, To: bob}}},
+		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "0"), nil},
+		{"deleteFlow(address,address,address,bytes)", "0", of(carol, alice, bob, "0x"), nil},
+		{"cancelStream(address,uint216)", "0", of(bob, "7"), nil},
+		{
+			"createWithDurations((address,address,uint128,address,bool,bool,(uint40,uint40),(address,uint256)))", "0",
+			[]Argument{{Items: append(of(alice, bob, "7", carol, "true", "true"), Argument{Items: of("0", "9")}, Argument{Items: of(alice, "1")})}},
+			[]Payment{{Token: carol, Amount: "7", To: bob}, {Token: carol, To: alice}},
+		},
+		{
+			"ccipSend(uint64,(bytes,bytes,(address,uint256)[],address,bytes))", "0",
+			[]Argument{{Value: "1"}, {Items: []Argument{
+				{Value: "0x" + strings.Repeat("0", 24) + bob[2:]}, {Value: "0x"}, {Items: []Argument{{Items: of(carol, "7")}}}, {Value: alice}, {Value: "0x"},
+			}}},
+			[]Payment{{Token: carol, Amount: "7", To: bob}},
+		},
 		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
 		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
 		{"sendMessage(address,bytes,uint32)", "7", of(bob, "0x", "1"), nil},

@@ -86,8 +86,18 @@ func (d *Decoded) moved() (payments []Payment) {
 	if d.Kind == Swap {
 		return d.proceeds(name)
 	}
-	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" {
+	if price := d.Argument("gasPrice"); d.Kind == Safe && price != "" && price != "0" { // a Safe refunds gas
+		return []Payment{{Token: nativeOr(d.Argument("gasToken")), From: d.Target, To: d.Argument("refundReceiver")}}
+	}
+	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" || d.Kind == Stream && d.ends(name) {
 		return nil
+	}
+	if name == "ccipSend" {
+		message := d.Arguments[1].Items
+		for _, part := range message[2].Items {
+			payments = append(payments, Payment{Token: part.Items[0].Value, Amount: part.Items[1].Value, To: short(message[0].Value)})
+		}
+		return payments
 	}
 	token := d.token()
 	var recipients, amounts []Argument
@@ -127,7 +137,17 @@ func (d *Decoded) moved() (payments []Payment) {
 	}
 	fromOthers := d.Function == "deposit(uint256,address)" || !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
+	payments = append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
+	if fee := d.Argument("fee"); d.Kind == Stream && fee != "" && fee != "0" { // of a broker
+		payments = append(payments, Payment{Token: token, To: d.Argument("account")})
+	}
+	return payments
+}
+
+// ends reports whether a call ends or halts a stream.
+func (d *Decoded) ends(name string) bool {
+	return strings.HasPrefix(name, "cancel") || strings.HasPrefix(name, "pause") || strings.HasPrefix(name, "delete") ||
+		d.Argument("flowRate") == "0" && !strings.HasPrefix(name, "create")
 }
 
 // proceeds returns what a swap, or what takes liquidity away, gives to a stated recipient other than who pays. Exchanges write

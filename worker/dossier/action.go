@@ -82,7 +82,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	}
 	payments := slices.DeleteFunc(d.Payments(), func(of abi.Payment) bool { return of.Proceeds && c.isOwn(d.Chain, of.To) })
 	if carriesMore(d) {
-		a.Undecoded = new("the commands, the order or the hash inside, which may pay anybody, are not decoded")
+		a.Undecoded = new("what is inside, which may pay anybody, is not decoded")
 	}
 	for i, of := range payments {
 		transfer := c.transferOf(d.Chain, of)
@@ -110,13 +110,15 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// carriesMore reports whether a call has commands or orders of an exchange that are not decoded, or lets happen what it
-// states the hash of.
+// carriesMore reports whether a call has commands or orders of an exchange, or of another bridge, that are not decoded, or lets
+// happen what it states the hash of.
 func carriesMore(d *abi.Decoded) bool {
 	more := ""
 	switch {
 	case strings.HasPrefix(d.Function, "approveHash("):
 		more = d.Argument("hash")
+	case strings.HasPrefix(d.Function, "requestL2TransactionTwoBridges("):
+		more = d.Argument("secondBridgeCalldata")
 	case d.Kind == abi.Swap && !strings.HasPrefix(d.Function, "invalidate") && d.Argument("signed") != "false":
 		more = d.Argument("commands", "unlockData", "orderUid", "staticInput", "root")
 	}
