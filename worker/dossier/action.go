@@ -34,7 +34,6 @@ func (c *composer) actions() {
 	}
 	c.d.Actions = []governance.DossierAction{}
 	for i := range c.decoded {
-		c.callers = []string{c.Actions[i].Executor}
 		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()

@@ -180,8 +180,9 @@ func TestFindingsOfActions(t *testing.T) {
 		return call(t, "0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", "transfer(address,uint256)", recipient, tokens(units))
 	}
 	native := func(a record.Action) record.Action { a.Value = "1500000000000000000"; return a }
-	ofSafe := call(t, stranger, "withdraw(address,uint256,address)", usdc, "7", recipient)
-	ofSafe.Executor = recipient
+	// Who proposes states which Safe executes.
+	ofSafe := call(t, stranger, "withdraw(address,uint256,address)", usdc, fmt.Sprintf("%x", 25_000_000_000), stranger)
+	ofSafe.Executor = stranger
 	type test struct {
 		body    string
 		actions []record.Action
@@ -234,7 +235,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"native money as the text says":          {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
 		"ether that is wrapped":                  {"We wrap 1.5 ETH into WETH.", []record.Action{native(call(t, weth, "deposit()"))}, nil},
 		"ether to a token that nobody stated":    {"We send 1.5 ETH.", []record.Action{native(call(t, weth, "deposit()"))}, []string{rules.RecipientUnstated}},
-		"a Safe's money for itself":              {stated, []record.Action{ofSafe}, nil},
+		"money for a Safe that a text calls one": {stated, []record.Action{ofSafe}, []string{rules.RecipientUnstated}},
 		"shares of a vault for the Governor":     {stated, []record.Action{call(t, stranger, "deposit(uint256,address)", "7", governor)}, nil},
 		"shares of a vault for a stranger":       {stated, []record.Action{call(t, recipient, "deposit(uint256,address)", "7", stranger)}, []string{rules.RecipientUnstated}},
 		"a grant by a Comptroller":               {"10,000 COMP to " + recipient, []record.Action{call(t, "0x3d9819210a31b4961b30ef54be2aed79b9c9cd3b", "_grantComp(address,uint256)", recipient, tokens(100_000))}, []string{rules.AmountMagnitude}},
