@@ -277,6 +277,11 @@ func TestPayments(t *testing.T) {
 			"execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", "0",
 			of(bob, "7", "0x", "0", "1", "99999", "0", carol, carol, "0x"), nil,
 		},
+		{"mint(uint256,address)", "0", of("7", bob), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
+		{"depositFor(address,uint256)", "0", of(bob, "7"), []Payment{{Token: alice, Amount: "7", To: bob, Proceeds: true}}},
+		{"stakeFor(address,uint256)", "0", of(bob, "7"), []Payment{{Token: Unstated, Amount: "7", To: bob, Proceeds: true}}},
+		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: bob}}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
+		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: "0x" + strings.Repeat("0", 40)}}, nil}, // the caller
 		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "7"), []Payment{{Token: carol, To: bob}}},
 		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "0"), nil},
 		{"deleteFlow(address,address,address,bytes)", "0", of(carol, alice, bob, "0x"), nil},

@@ -89,7 +89,7 @@ func (d *Decoded) moved() (payments []Payment) {
 	if price := d.Argument("gasPrice"); d.Kind == Safe && price != "" && price != "0" { // a Safe refunds gas
 		return []Payment{{Token: nativeOr(d.Argument("gasToken")), From: d.Target, To: d.Argument("refundReceiver")}}
 	}
-	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" || d.Kind == Stream && d.ends(name) {
+	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || d.Kind == Stream && d.ends(name) {
 		return nil
 	}
 	if name == "ccipSend" {
@@ -129,14 +129,16 @@ func (d *Decoded) moved() (payments []Payment) {
 	if isBridge && to == "" && token != d.Target {
 		to = d.Target
 	}
-	if to == "" || isBridge && amount == "" && (token == "" || token == d.Target) {
+	if to == "" || strings.HasPrefix(name, "requestWithdrawals") && nativeOr(to) == "" || isBridge && amount == "" && (token == "" || token == d.Target) {
 		return payments
 	}
 	if amount == maxUint(256) {
 		amount = "" // all there is
 	}
-	fromOthers := d.Function == "deposit(uint256,address)" || !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback"},
-		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	fromOthers := !isBridge && slices.ContainsFunc([]string{
+		"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback", "request", "stake", "join", "lock(", "create_lock",
+		"deposit(uint256,address)", "depositFor(", "deposit_for", "submitAndDeposit", "mint(",
+	}, func(prefix string) bool { return strings.HasPrefix(d.Function, prefix) })
 	payments = append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
 	if fee := d.Argument("fee"); d.Kind == Stream && fee != "" && fee != "0" { // of a broker
 		payments = append(payments, Payment{Token: token, To: d.Argument("account")})
