@@ -271,7 +271,8 @@ func TestPayments(t *testing.T) {
 		},
 		{
 			"execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", "0",
-			of(bob, "7", "0x", "0", "1", "99999", "1", carol, carol, "0x"), []Payment{{Token: carol, From: alice, To: carol}},
+			of(bob, "7", "0x", "0", "1", "99999", "1", carol, carol, "0x"),
+			[]Payment{{Token: carol, From: alice, To: carol}},
 		},
 		{
 			"execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", "0",
