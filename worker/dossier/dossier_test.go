@@ -183,6 +183,8 @@ func TestFindingsOfActions(t *testing.T) {
 	// Who proposes states which Safe executes.
 	ofSafe := call(t, stranger, "withdraw(address,uint256,address)", usdc, fmt.Sprintf("%x", 25_000_000_000), stranger)
 	ofSafe.Executor = stranger
+	bridges := call(t, recipient, "requestL2TransactionTwoBridges((uint256,uint256,uint256,uint256,uint256,address,address,uint256,bytes))",
+		"20", "144", "1", "0", "1", "1", stranger, stranger, "0", "120", "1", "ff"+strings.Repeat("0", 62))
 	type test struct {
 		body    string
 		actions []record.Action
@@ -217,6 +219,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an order that is taken back":            {stated, []record.Action{bytesCall(t, stranger, "setPreSignature(bytes,bool)", []byte{1}, "", "0")}, nil},
 		"an order of conditions":                 {stated, []record.Action{call(t, stranger, "create((address,bytes32,bytes),bool)", "40", "1", stranger, "7", "60", "20", recipient)}, []string{rules.PayloadUndecoded}},
 		"orders behind a root":                   {stated, []record.Action{call(t, stranger, "setRoot(bytes32,(uint256,bytes))", "7", "40", "0", "40", "0")}, []string{rules.PayloadUndecoded}},
+		"what a second bridge sends":             {stated, []record.Action{bridges}, []string{rules.PayloadUndecoded}},
 		"a transaction of a Safe by its hash":    {stated, []record.Action{call(t, stranger, "approveHash(bytes32)", "7")}, []string{rules.PayloadUndecoded}},
 		"a cancellation":                         {stated, []record.Action{call(t, governor, "cancel(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
