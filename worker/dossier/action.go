@@ -56,7 +56,7 @@ func (c *composer) cuts() {
 		}
 	}
 	s := c.d.Simulation
-	cut(c.text.cut, "what the text states where it is left out or beyond its first MiB", "addresses and amounts there count as not stated",
+	cut(c.text.cut, "what the text states where it is left out or beyond its first MiB or 10,000 numbers", "addresses and amounts there count as not stated",
 		"the proposal's page at the provider")
 	cut(len(c.d.Addresses) == abi.MaxParties, fmt.Sprintf("the addresses beyond the first %d", abi.MaxParties), "one of them may be a stranger", "the list of actions")
 	cut(c.EarlierOmitted > 0, fmt.Sprintf("%d earlier actions beyond the last %d", c.EarlierOmitted, maxEarlier), "one of them may have paid a recipient, or set a setting",

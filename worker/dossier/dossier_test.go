@@ -261,6 +261,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an amount that may be a thousandth":     {"We pay 2.500 USDC to " + recipient, []record.Action{pay(t, recipient, 2_500_000_000)}, nil},
 		"the smallest units":                     {"We pay 25000000000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a very long list of dates":              {stated + " " + strings.Repeat("1.1.11,1.1.1,", 5_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"more numbers than are read":             {strings.Repeat("7 and ", 10_000) + stated, []record.Action{pay(t, recipient, 25_000_000_000)}, []string{rules.AmountUnstated}},
 		"a very long number":                     {stated + strings.Repeat("1", 300_000), []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"the amount, of another token":           {stated, []record.Action{ensOf(25_000)}, []string{rules.AmountUnstated}},
 		"dollars in another token":               {"$250,000 in ENS to " + recipient, []record.Action{ensOf(250_000)}, []string{rules.AmountUnstated}},

@@ -99,8 +99,11 @@ var (
 	linked = regexp.MustCompile(`^\s?(?:-|–|to|and|,|&)\s?$`)
 )
 
-// maxText bounds the text that is searched.
-const maxText = 1 << 20
+// maxText and maxNumbers bound the text that is searched, and the numbers that are read in it.
+const (
+	maxText    = 1 << 20
+	maxNumbers = 10_000
+)
 
 // textOf reads the text of a proposal that executes something, and of its topics.
 func textOf(f Facts) (s statedText) {
@@ -242,7 +245,10 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		return is
 	}
 	last, isOther := 0, false // the number before, and whether it numbers or counts something
-	for _, at := range number.FindAllStringSubmatchIndex(text, -1) {
+	for i, at := range number.FindAllStringSubmatchIndex(text, maxNumbers+1) {
+		if s.cut = s.cut || i == maxNumbers; i == maxNumbers {
+			return
+		}
 		whole, fraction := text[at[2]:at[3]], ""
 		if at[4] >= 0 {
 			fraction = text[at[4]:at[5]]
