@@ -16,7 +16,7 @@ func (d *Decoded) Visit(with func(*Decoded)) {
 // Receiver returns the address that a function gives power to or takes it from; empty for none.
 func (d *Decoded) Receiver() string {
 	return d.Argument("account", "newOwner", "newAdmin", "spender", "operator", "who", "implementation", "module", "controller", "guardian",
-		"delegate", "guard", "handler", "authority", "plugin", "to")
+		"delegate", "guard", "handler", "authority", "plugin", "to", "timelock", "governor", "member", "keeper", "management", "manager", "avatar", "verifier")
 }
 
 // Party is an address that calls involve.

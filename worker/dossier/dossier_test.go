@@ -209,6 +209,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"a controller of names":                  {stated, []record.Action{call(t, governor, "addController(address)", stranger)}, []string{rules.RoleMoved}},
 		"another executor":                       {stated, []record.Action{call(t, governor, "updateTimelock(address)", stranger)}, []string{rules.RoleMoved}},
 		"a spender of a Safe's money":            {stated, []record.Action{call(t, governor, "setAllowance(address,address,uint96,uint16,uint32)", stranger, usdc, "7", zero, zero)}, []string{rules.RoleMoved}},
+		"a verifier of a Safe's signatures":      {stated, []record.Action{call(t, governor, "setDomainVerifier(bytes32,address)", "1", stranger)}, []string{rules.RoleMoved}},
 		"an owner of a name":                     {stated, []record.Action{call(t, governor, "setSubnodeOwner(bytes32,address)", "1", stranger)}, []string{rules.RoleMoved}},
 		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
 		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
@@ -318,6 +319,11 @@ func TestPowerIsTaken(t *testing.T) {
 	}
 	if d, _ := compose(t, facts("text", call(t, governor, "setPendingAdmin(address)", "0"))); strings.Contains(d.Findings[0].Sentence, "from") {
 		t.Errorf("got %q, want nobody from whom power is taken", d.Findings[0].Sentence)
+	}
+	for _, signature := range []string{"commitGovernor(address)", "setTimelock(address)", "addCouncilMember(address)", "setManagement(address)", "setKeeper(address)"} {
+		if d, _ := compose(t, facts("text", call(t, governor, signature, stranger))); !strings.HasSuffix(d.Findings[0].Sentence, ": granted to "+stranger+".") {
+			t.Errorf("got %q, want who gets power", d.Findings[0].Sentence)
+		}
 	}
 	for _, a := range []record.Action{
 		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),

@@ -147,7 +147,7 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		found(rules.Upgraded, "/function", *a.Function, subjectOf(a), c.holderAt(pointer, ": %s", ": %s"))
 	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
 		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
-			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
+			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget", "verifier"):
 		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a), c.holderAt(pointer, ": granted to %s", ": taken from %s"))
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
