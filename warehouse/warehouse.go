@@ -190,6 +190,12 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 		options.Settings = clickhouse.Settings{}
 	}
 	maps.Copy(options.Settings, boundingSettings(o))
+	if options.Protocol == clickhouse.HTTP {
+		// The driver takes the end of a body for the end of the rows. gzip states its own end: an answer
+		// that a proxy cut off is an error.
+		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionGZIP, Level: 1}
+		options.Settings["enable_http_compression"], options.Settings["http_zlib_compression_level"] = 1, 1
+	}
 	return options, nil
 }
 

@@ -7,8 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -461,6 +465,33 @@ func TestHTTPProtocol(t *testing.T) {
 	appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil))
 	env.Want(t, 1, appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil)).Unchanged, "the ballot unchanged")
 	env.Want(t, "1.5", tally(t, w, "p").Power.String(), "a power")
+}
+
+// A proxy ends an answer in good order when the server behind it dies, if it knows no other end than that of the connection.
+func TestAnAnswerThatAProxyCutOffIsAnError(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: instance.HTTPAddr})
+	var kept atomic.Int64
+	proxy.ModifyResponse = func(answer *http.Response) error {
+		if limit := kept.Load(); limit > 0 {
+			answer.Body, answer.ContentLength = io.NopCloser(io.LimitReader(answer.Body, limit)), -1
+			answer.Header.Del("Content-Length")
+		}
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	w := openAt(t, warehouse.Options{
+		URL: "http://" + instance.User + ":" + instance.Password + "@" + server.Listener.Addr().String() + "/" + env.MigratedDatabase(t, instance),
+	})
+	for _, limit := range []int64{1, 1000, 30_000, 60_000} {
+		kept.Store(limit)
+		rows, err := warehouse.Find[uint64](t.Context(), w, "count", "SELECT number FROM numbers(100000) SETTINGS max_block_size = 1000")
+		if err == nil {
+			t.Errorf("cut off after %d bytes: got %d rows, want an error", limit, len(rows))
+		}
+	}
 }
 
 func TestUnreachableServerIsNamedWithoutPassword(t *testing.T) {
