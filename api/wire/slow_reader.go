@@ -3,8 +3,10 @@
 package wire
 
 import (
+	"errors"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -14,6 +16,9 @@ const (
 	maxWaitingBytes     = 32 << 20
 	pressedWriteTimeout = 2 * time.Second
 )
+
+// acceptPause is the time until a connection is accepted again that no file descriptor was left for.
+const acceptPause = 20 * time.Millisecond
 
 // boundedListener wraps its connections in boundedConn.
 type boundedListener struct {
@@ -27,13 +32,20 @@ type boundedListener struct {
 // unread.
 func Bound(listener net.Listener) net.Listener { return boundedListener{listener, new(atomic.Int64)} }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It waits while the process has no file descriptor left: the
+// server would end at an error.
 func (l boundedListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := l.Listener.Accept()
+		if err == nil {
+			return &boundedConn{Conn: conn, waiting: l.waiting}, nil
+		}
+		var number syscall.Errno
+		if !errors.As(err, &number) || !number.Temporary() {
+			return nil, err
+		}
+		time.Sleep(acceptPause)
 	}
-	return &boundedConn{Conn: conn, waiting: l.waiting}, nil
 }
 
 // boundedConn is a connection whose writes have less time while many bytes wait to be read.

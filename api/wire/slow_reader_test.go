@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,4 +62,27 @@ func TestPromptReaderIsServedWhileMuchWaitsToBeRead(t *testing.T) {
 	if got, err := io.ReadAll(theirs); err != nil || string(got) != "an answer" {
 		t.Errorf("got %q, %v, want the answer", got, err)
 	}
+}
+
+// spent is a listener of a process without file descriptors, until it has failed a number of times.
+type spent struct {
+	onePipe
+
+	failures int
+}
+
+// Accept implements net.Listener.
+func (l *spent) Accept() (net.Conn, error) {
+	if l.failures--; l.failures >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.onePipe.Accept()
+}
+
+func TestAttackAServerOutlivesTheLackOfFileDescriptors(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	conn := check.Must(wire.BoundedListener(&spent{onePipe{end: ours}, 2}, 0).Accept())(t)
+	check.MustDo(t, conn.Close())
 }
