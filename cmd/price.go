@@ -60,7 +60,7 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 
 // routePrices returns the price of each paid route by its id, as decimal text. A route
 // has the price of its tier unless X402_PRICE_OVERRIDES names it; an override for an
-// unknown or free route is an error, because it would have no effect.
+// unknown or free route is an error, because it would have no effect, and so are two for one.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range routes.All() {
@@ -73,6 +73,7 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 		case routes.Free:
 		}
 	}
+	overridden := map[string]bool{}
 	for override := range strings.SplitSeq(settings.PriceOverrides, ",") {
 		route, price, given := strings.Cut(override, "=")
 		if !given {
@@ -81,7 +82,10 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 		if _, paid := prices[route]; !paid {
 			return nil, fmt.Errorf("X402_PRICE_OVERRIDES: %q is not the id of a paid route", route)
 		}
-		prices[route] = price
+		if overridden[route] {
+			return nil, fmt.Errorf("X402_PRICE_OVERRIDES: %q has two prices", route)
+		}
+		prices[route], overridden[route] = price, true
 	}
 	return prices, nil
 }

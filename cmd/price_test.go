@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,5 +36,13 @@ func TestTermsAreDescribedToIndexesOnlyWhereTheSettingIsOn(t *testing.T) {
 			challenge := gate.Challenge(x402.Request{RouteID: "daos.voters", URL: c.url}).Challenge
 			env.Want(t, c.want, challenge.Extensions["bazaar"] != nil, "described")
 		})
+	}
+}
+
+func TestARouteWithTwoPricesIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := routePrices(config.Payment{PriceStandard: "1", PricePlus: "2", PriceOverrides: "daos.timeline=0.1,daos.timeline=0.2"})
+	if err == nil || !strings.Contains(err.Error(), "daos.timeline") {
+		t.Errorf("got %v, want an error that names the route", err)
 	}
 }

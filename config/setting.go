@@ -111,10 +111,10 @@ func (f field) reason(raw string) string {
 // is: only a setting without a default can be empty here.
 func (f field) Validate() bool {
 	switch v := f.value.Interface().(type) {
-	case time.Duration:
-		return v > 0 || v == 0 && f.Unit == "duration or 0"
-	case ByteSize:
-		return v > 0
+	case time.Duration: // a part of what Redis counts in milliseconds would be none
+		return v >= time.Millisecond || v == 0 && f.Unit == "duration or 0"
+	case ByteSize: // less is a number without its unit
+		return v >= 1<<10
 	case int:
 		return v > 0 || v == 0 && f.Unit == "requests a minute"
 	case SecretURL:
@@ -160,9 +160,9 @@ var forms = sync.OnceValue(func() map[string]form { //nolint:gochecknoglobals //
 		"eip155:chain id":  {"eip155: and the number of a chain, such as eip155:8453", matches(`^eip155:[1-9]\d{0,17}$`)},
 		"route=amount,…":   {"ids of routes with decimal amounts, such as daos.timeline=0.1, joined by commas", matches(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`)},
 		"http:// https://": {"a URL that begins with http:// or https:// and names a host, without user, password and parameters", isPlainURL},
-		"duration":         {allowed: "a duration above 0 such as 500ms, 30s or 5m"},
+		"duration":         {allowed: "a duration from 1ms such as 500ms, 30s or 5m"},
 		"duration or 0":    {allowed: "0s, or a duration such as 500ms, 30s or 5m"},
-		"bytes":            {allowed: "a size above 0 such as 512KiB, 8MiB or 4GiB"},
+		"bytes":            {allowed: "a size from 1KiB such as 512KiB, 8MiB or 4GiB"},
 		"rows":             {allowed: "a whole number, 0 for no bound"},
 		"places":           {allowed: "a whole number from 1 to 18"},
 		"address":          {"0x and 40 hexadecimal digits", matches(`^0x[0-9a-fA-F]{40}$`)},
