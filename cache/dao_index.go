@@ -101,11 +101,11 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 	return decodeDAOPage(reply)
 }
 
-// DAOIDs returns the ids of all DAOs that are not spam, in order. The error is ErrUnavailable.
-func (s *Store) DAOIDs(ctx context.Context) ([]string, error) {
+// DAOIDs returns the ids of all DAOs that the filters of q select, in order. The error is ErrUnavailable.
+func (s *Store) DAOIDs(ctx context.Context, q query.DAOs) ([]string, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	ids, err := Client(s.conn).ZRange(ctx, string(listKey(query.DAOs{})), 0, -1).Result()
+	ids, err := Client(s.conn).ZRange(ctx, string(listKey(q)), 0, -1).Result()
 	return ids, WrapError(err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/records"
@@ -100,6 +101,25 @@ func TestEverythingIsPublishedAgain(t *testing.T) {
 	h.startLeader(prometheus.NewRegistry())
 	h.append(vote("a", "0xlast", "5"))
 	h.waitForVotes(keyOf("dao.eth", "a"), "5")
+}
+
+// A warehouse that was made anew finds what another one has published, as does one that shares Redis by mistake.
+func TestWhatAnotherWarehouseHasPublishedIsReplaced(t *testing.T) {
+	t.Parallel()
+	redis := env.EmbeddedRedis(t)
+	first, second := newHarnessOn(t, redis), newHarnessOn(t, redis)
+	listed := func(h *harness) []string {
+		t.Helper()
+		_, err := worker.NewLeader(h.options()).Settle(t.Context())
+		env.MustDo(t, err)
+		return env.Must(h.store.DAOIDs(t.Context(), query.DAOs{}))(t)
+	}
+	first.append(proposal("a"), vote("a", "0x1", "1"))
+	env.Want(t, 1, len(listed(first)), "DAOs of the first")
+	env.Want(t, 0, len(listed(second)), "DAOs of the second, which is empty")
+	_, err := second.store.View(t.Context(), cache.DAODetailKey("dao.eth"))
+	env.WantError(t, cache.ErrMiss, err, "the first one's DAO")
+	env.Want(t, 1, len(listed(first)), "DAOs of the first again")
 }
 
 func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {

@@ -157,7 +157,7 @@ func (b *Backend) NameNearestDAO(ctx context.Context, err error) error {
 
 // nearestDAO returns the id that is most similar to one that does not exist; empty for none.
 func (b *Backend) nearestDAO(ctx context.Context, daoID string) (string, error) {
-	ids, err := b.Store.DAOIDs(ctx)
+	ids, err := b.Store.DAOIDs(ctx, query.DAOs{})
 	return param.Nearest(daoID, ids), err
 }
 

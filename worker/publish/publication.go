@@ -10,6 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/panics"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -116,6 +117,15 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	maps.Copy(work.daos, proposals.daos)
+	if work.everything { // DAOs that the warehouse does not have are removed
+		listed, err := p.Store.DAOIDs(ctx, query.DAOs{Flagged: new(true)})
+		if err != nil {
+			return Result{}, err
+		}
+		for _, id := range listed {
+			work.daos[id] = true
+		}
+	}
 	work.topics.relinked = work.topics.relinked || proposals.relinked
 	if err := r.publishFollowing(ctx, list, &daos, &topics, work); err != nil {
 		return Result{}, err

@@ -138,6 +138,10 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 		if err != nil {
 			return err
 		}
+		if published.ChangesEpoch != 0 && published.ChangesEpoch != told.Epoch {
+			return t.republish(ctx, now, runIDs, slog.LevelWarn, "publishing everything again: Redis holds what was published from another "+
+				"warehouse; REDIS_URL must not be another deployment's")
+		}
 		published.ChangesEpoch = told.Epoch // which an earlier version does not write
 		t.resumeFrom(published)
 	}
@@ -217,7 +221,12 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, pu
 	if !strings.HasSuffix(published, *t.restored) {
 		level, reason = slog.LevelWarn, "publishing everything again: the warehouse was restored from a backup"
 	}
-	t.publisher.Logger.LogAttrs(ctx, level, reason) //nolint:sloglint // one of two
+	return t.republish(ctx, now, runIDs, level, reason)
+}
+
+// republish runs a full publication in place of one that may lack payments of the ledger.
+func (t *leaderTerm) republish(ctx context.Context, now time.Time, runIDs string, level slog.Level, reason string) error {
+	t.publisher.Logger.LogAttrs(ctx, level, reason) //nolint:sloglint // one of three
 	if err := accounts.New(t.publisher.Store).RequirePaymentRestore(ctx); err != nil {
 		return err
 	}
