@@ -44,7 +44,7 @@ func (l boundedListener) Accept() (net.Conn, error) {
 		if !errors.As(err, &number) || !number.Temporary() {
 			return nil, err
 		}
-		time.Sleep(acceptPause)
+		<-time.After(acceptPause)
 	}
 }
 
