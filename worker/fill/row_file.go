@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -73,15 +74,14 @@ func newRowWriter[Row any](w io.Writer, format governance.ExportFormat) rowWrite
 	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
 }
 
-// csvRows writes the records of RFC 4180, after one with the names of the columns, which
-// are in the order of the type or in one that has them all.
+// csvRows writes the records of RFC 4180 with line feeds, for a writer with CRLF would change those of texts,
+// after one with the names of the columns, which are in the order of the type or in one that has them all.
 func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	if order != nil {
 		slices.SortFunc(columns, func(a, b column) int { return slices.Index(order, a.name()) - slices.Index(order, b.name()) })
 	}
 	records := csv.NewWriter(w)
-	records.UseCRLF = true
 	names := warehouse.Values(columns, column.name)
 	first := records.Write(names)
 	cells := make([]string, len(columns))
@@ -150,6 +150,12 @@ func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []
 	group := parquet.Group{}
 	var columns []column
 	for i := range row.NumField() {
+		if row.Field(i).Anonymous {
+			members, below := columnsOf(row.Field(i).Type, path, append(slices.Clip(fields), i))
+			maps.Copy(group, members)
+			columns = append(columns, below...)
+			continue
+		}
 		name, _, _ := strings.Cut(row.Field(i).Tag.Get("json"), ",")
 		c := column{append(slices.Clip(path), name), append(slices.Clip(fields), i)}
 		inner := row.Field(i).Type
