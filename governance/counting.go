@@ -109,20 +109,21 @@ func isDigits(text string) bool {
 }
 
 // ChoiceBounds says how many choices a valid ballot names, beside that each of them exists and
-// that it names none twice. Without Most, upstream states no choices, and all ballots are valid.
+// that it names none twice.
 type ChoiceBounds struct {
-	// Least and Most are the least and the largest number.
+	// Least and Most are the least and the largest number; no Most is any number of choices that upstream
+	// does not state.
 	Least int `json:"least" msgpack:"least"`
 	Most  int `json:"most" msgpack:"most"`
 	// Divides says that a ballot for several choices states the share of each.
 	Divides bool `json:"divides" msgpack:"divides"`
 }
 
-// ChoiceBounds returns the bounds of a vote with some stated choices. On Snapshot, a ballot for
+// ChoiceBounds returns the bounds of a vote with a number of stated choices. On Snapshot, a ballot for
 // one choice names one, and a ranking names all; on a Governor every ballot is valid.
 func (p Provider) ChoiceBounds(v VoteType, choices int) ChoiceBounds {
 	switch {
-	case p == Snapshot && choices > 0 && slices.Contains([]VoteType{SingleChoice, Basic}, v):
+	case p == Snapshot && slices.Contains([]VoteType{SingleChoice, Basic}, v):
 		return ChoiceBounds{Most: 1}
 	case p == Snapshot && slices.Contains([]VoteType{RankedChoice, Copeland}, v):
 		return ChoiceBounds{Least: choices, Most: choices}
@@ -132,5 +133,5 @@ func (p Provider) ChoiceBounds(v VoteType, choices int) ChoiceBounds {
 
 // Allow reports whether a ballot that names some choices, with the share of each or without, is valid.
 func (b ChoiceBounds) Allow(choices int, shares bool) bool {
-	return b.Most == 0 || choices >= b.Least && choices <= b.Most && (shares || choices <= 1 || !b.Divides)
+	return choices >= b.Least && (b.Most == 0 || choices <= b.Most) && (shares || choices <= 1 || !b.Divides)
 }

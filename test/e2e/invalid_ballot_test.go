@@ -17,26 +17,36 @@ func TestEveryInvalidBallotRaisesTheFlag(t *testing.T) {
 	cases := []struct {
 		kind, choice, power string
 		invalid             bool
+		unstated            bool // no choices
 	}{
-		{"approval", "[7,7]", "1", true},
-		{"single-choice", "[1,1]", "1", true},
-		{"single-choice", "[1,2]", "0", true},
-		{"basic", "0", "1", true},
-		{"weighted", `{"0":1,"1":1}`, "1", true},
-		{"weighted", `{"1":0}`, "1", true},
-		{"quadratic", "{}", "0", true},
-		{"copeland", "[]", "0", true},
-		{"weighted", `{"1":1,"7":0}`, "1", false}, // a weight of zero names nothing
-		{"weighted", "[1,2]", "1", true},
-		{"quadratic", "[1,2]", "1", true},
-		{"approval", "[]", "1", false},
-		{"ranked-choice", "[2,2,1]", "0", true},
+		{"approval", "[7,7]", "1", true, false},
+		{"single-choice", "[1,1]", "1", true, false},
+		{"single-choice", "[1,2]", "0", true, false},
+		{"basic", "0", "1", true, false},
+		{"weighted", `{"0":1,"1":1}`, "1", true, false},
+		{"weighted", `{"1":0}`, "1", true, false},
+		{"quadratic", "{}", "0", true, false},
+		{"copeland", "[]", "0", true, false},
+		{"weighted", `{"1":1,"7":0}`, "1", false, false}, // a weight of zero names nothing
+		{"weighted", "[1,2]", "1", true, false},
+		{"quadratic", "[1,2]", "1", true, false},
+		{"approval", "[]", "1", false, false},
+		{"ranked-choice", "[2,2,1]", "0", true, false},
+		{"single-choice", "[2,1]", "1", true, true},
+		{"basic", `{"1":1,"2":1}`, "1", true, true},
+		{"weighted", "[1,2]", "1", true, true},
+		{"approval", "[2,1]", "1", false, true},
+		{"ranked-choice", "[2,1]", "1", false, true},
 	}
 	var proposals, ballots []string
 	for n, c := range cases {
+		choices := `["A","B","C"]`
+		if c.unstated {
+			choices = "null"
+		}
 		proposals = append(proposals,
 			fmt.Sprintf(`{"id":"0xp%d","space":{"id":"a.eth"},"author":"0x1","created":1700000000,"start":1700000000,"end":1700000100,`+
-				`"type":%q,"title":"T","body":"B","choices":["A","B","C"],"state":"closed","flagged":false}`, n, c.kind))
+				`"type":%q,"title":"T","body":"B","choices":%s,"state":"closed","flagged":false}`, n, c.kind, choices))
 		ballots = append(ballots,
 			fmt.Sprintf(`{"id":"v%d","proposal":{"id":"0xp%d"},"space":{"id":"a.eth"},"voter":"0x2","created":1700000050,"choice":%s,"vp":%s}`,
 				n, n, c.choice, c.power))

@@ -353,3 +353,19 @@ func TestAttackRankingNamesOnlyStatedChoices(t *testing.T) {
 		t.Errorf("got flags %v, want ballots_invalid", got.flags)
 	}
 }
+
+// A ballot for several choices supports none where it may name one, whether upstream states the choices or not.
+func TestBallotForSeveralChoicesBalancesWithoutStatedChoices(t *testing.T) {
+	t.Parallel()
+	for _, stated := range [][]string{nil, {"A", "B"}} {
+		p := snapshotProposal(func(p *record.Proposal) { p.VoteType, p.Choices = governance.SingleChoice, stated })
+		b := grouped("5 1", "4 2,1")
+		if !needsGroups(p, b.totals) {
+			t.Fatalf("choices %v: the ballots are not read in groups", stated)
+		}
+		got := countVotes(p, b, true)
+		if scores := got.choiceTotals(); got.unbalanced != nil || len(scores) != 2 || scores[0].VotingPower != "5" || !slices.Contains(got.flags, rules.BallotsInvalid) {
+			t.Errorf("choices %v: got %v, scores %v, flags %v, want 5 for the first, ballots_invalid", stated, got.unbalanced, got.scores, got.flags)
+		}
+	}
+}

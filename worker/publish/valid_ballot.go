@@ -14,11 +14,11 @@ import (
 // needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
 // without them ballots that upstream calls invalid cannot be told from the others.
 func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
-	choices, derived := choicesOf(p, t)
+	choices, _ := choicesOf(p, t)
 	switch {
 	case p.VoteType == governance.RankedChoice:
 		return true
-	case derived || p.Provider.IsOnchain():
+	case p.Provider.IsOnchain():
 		return false
 	}
 	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || namesSeveral(p, t)
@@ -48,7 +48,7 @@ func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 // validBallots returns the ballots that upstream calls valid: what they support. Votes and power
 // stay the totals of all ballots. invalid reports whether there are others. Without groups, all count.
 func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
-	if b.groups == nil || bounds.Most == 0 {
+	if b.groups == nil {
 		return b, false, nil
 	}
 	valid = b
@@ -63,7 +63,7 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 		switch {
 		case len(group.Choices) == 0:
 			invalid = invalid || bounds.Least > 0
-		case !bounds.Allow(len(group.Choices), group.Shares != nil), slices.ContainsFunc(group.Choices, func(key string) bool { return !stated[key] }):
+		case !bounds.Allow(len(group.Choices), group.Shares != nil), slices.ContainsFunc(group.Choices, func(key string) bool { return len(stated) > 0 && !stated[key] }):
 			invalid = true
 		default:
 			valid.groups = append(valid.groups, group)
