@@ -210,7 +210,7 @@ func (c column) read(row reflect.Value) (value any, level int, err error) {
 	if at, is := reflect.TypeAssert[governance.Timestamp](row); is {
 		return at, level, nil
 	}
-	text, err := json.Marshal(row.Interface())
+	text, err := governance.JSON(row.Interface())
 	return string(text), level, err
 }
 

@@ -17,7 +17,7 @@ import (
 func TestTablesHaveTheMembersOfLines(t *testing.T) {
 	t.Parallel()
 	const title = "a\nb\r\nc\rd, \"e\""
-	row := governance.DAOExportRow{Kind: governance.TopicRows, Topic: &governance.ForumTopicDetail{ForumTopic: governance.ForumTopic{Title: title}}}
+	row := governance.DAOExportRow{Kind: governance.TopicRows, Topic: &governance.ForumTopicDetail{ForumTopic: governance.ForumTopic{Title: title, Tags: []string{"R&D"}}}}
 	written := func(format governance.ExportFormat) []byte {
 		var text bytes.Buffer
 		rows := newRowWriter[governance.DAOExportRow](&text, format)
@@ -28,8 +28,8 @@ func TestTablesHaveTheMembersOfLines(t *testing.T) {
 	values := string(written(governance.ExportCSV))
 	header, _, _ := strings.Cut(values, "\n")
 	names := check.Must(csv.NewReader(strings.NewReader(header)).Read())(t)
-	if !slices.Contains(names, "topic.title") || !strings.Contains(values, strings.ReplaceAll(title, `"`, `""`)) {
-		t.Errorf("got the columns %q and %q, want topic.title with %q", names, values, title)
+	if !slices.Contains(names, "topic.title") || !strings.Contains(values, strings.ReplaceAll(title, `"`, `""`)) || !strings.Contains(values, "R&D") {
+		t.Errorf("got the columns %q and %q, want topic.title with %q, and R&D", names, values, title)
 	}
 	table := bytes.NewReader(written(governance.ExportParquet))
 	file := check.Must(parquet.OpenFile(table, table.Size()))(t)
