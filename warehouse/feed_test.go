@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -155,6 +156,28 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 		if got := visible[daoID]; got.Events != want || got.Signals != want {
 			t.Errorf("%s: got %+v, want %t", daoID, got, want)
 		}
+	}
+}
+
+// A recorded event keeps its id when its DAO is corrected: readers of both DAOs are told.
+func TestRowThatMovesToAnotherDAODiffersInBoth(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	items := []feed.FeedItem{ref("recorded").Hash()}
+	for revision, test := range []struct {
+		dao  string
+		want []string
+	}{{"before", []string{"before"}}, {"after", []string{"after", "before"}}, {"after", nil}} {
+		event := feed.FeedEvent{Item: items[0]}
+		event.EventID, event.DAOID, event.EventTimeMs, event.DiscoveredAt = "e", test.dao, 5, 5
+		signal := feed.FeedSignal{Item: items[0]}
+		signal.SignalID, signal.DAOID, signal.DetectedAt, signal.Evidence = "s", test.dao, 5, []byte("{}")
+		events := env.Must(feed.NewFeed(w).StoredEvents(t.Context(), items))(t)
+		signals := env.Must(feed.NewFeed(w).StoredSignals(t.Context(), items))(t)
+		differ := env.Must(feed.NewFeed(w).ReplaceEvents(t.Context(), uint64(2+revision), events, []feed.FeedEvent{event}))(t)
+		env.WantSame(t, "DAOs of events", test.want, slices.Sorted(maps.Keys(differ)))
+		differ = env.Must(feed.NewFeed(w).ReplaceSignals(t.Context(), uint64(2+revision), signals, []feed.FeedSignal{signal}))(t)
+		env.WantSame(t, "DAOs of signals", test.want, slices.Sorted(maps.Keys(differ)))
 	}
 }
 

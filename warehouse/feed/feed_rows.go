@@ -216,6 +216,9 @@ func (d *feedDiff) changes(derived derivedRow) bool {
 	if exists && row.Item != derived.item {
 		d.displaced = append(d.displaced, row)
 	}
+	if exists && row.DAOID != derived.daoID { // a recorded one, whose DAO was corrected
+		d.daos[row.DAOID] = append(d.daos[row.DAOID], row.ID)
+	}
 	d.daos[derived.daoID] = append(d.daos[derived.daoID], derived.key.id)
 	return true
 }
