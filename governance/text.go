@@ -1,6 +1,7 @@
 package governance
 
 import (
+	"math/big"
 	"strings"
 
 	"golang.org/x/text/cases"
@@ -32,6 +33,15 @@ func NormalizeExternalID(id string) string {
 		return lower
 	}
 	return lowerHexadecimal(id)
+}
+
+// HexadecimalNumber returns the digits of a number of at most 32 bytes after 0x; empty if the id is none.
+func HexadecimalNumber(id string) string {
+	number, is := new(big.Int).SetString(strings.TrimPrefix(id, "0x"), 16)
+	if !is || !strings.HasPrefix(id, "0x") || number.Sign() < 0 || number.BitLen() > 256 {
+		return ""
+	}
+	return number.String()
 }
 
 // GroupDigits puts a comma between each three digits of a whole number.

@@ -186,6 +186,7 @@ func TestGovernorProposalIsResolvedByItsIDsAndItsPagesAtTally(t *testing.T) {
 	for filter, want := range map[query.Resolve][]string{
 		{ExternalID: onchain.ExternalID}:                                      byID,
 		{ExternalID: "85"}:                                                    byID,
+		{ExternalID: "0x55"}:                                                  byID,
 		{ExternalID: "85", Provider: "tally"}:                                 nil,
 		{ExternalID: "5"}:                                                     nil,
 		{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}:                 byURL,

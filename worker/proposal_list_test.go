@@ -175,6 +175,8 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 		{URL: "https://vote.example.org/proposals/" + number}:           {"7002 external_id_exact [externalId]"},
 		{URL: "https://vote.example.org/#/proposal/" + id}:              {id + " external_id_exact [externalId]"},
 
+		{ExternalID: "0x66D6717FF918D292AC6C77ECB6A41D9BBD5555EEC52C10E4E67A21A32FE81ED0"}:                             {"7002 external_id_exact [externalId]"},
+		{URL: "https://vote.example.org/proposals/0x66d6717ff918d292ac6c77ecb6a41d9bbd5555eec52c10e4e67a21a32fe81ed0"}: {"7002 external_id_exact [externalId]"},
 		{ExternalID: "7001"}:                       {"7001 external_id_exact [externalId]"},
 		{ExternalID: "7001", Provider: "snapshot"}: nil,
 		{Title: "fund the guild"}:                  {id + " title_exact [title]", "other title_contains [title]"},

@@ -33,7 +33,7 @@ func (r *resolution) search(ctx context.Context) error {
 	case q.URL != "":
 		return r.addPage(ctx, q.URL)
 	case q.ExternalID != "":
-		return r.addNamed(ctx, governance.MatchExternalID, q.ExternalID, governance.MatchedExternalID)
+		return r.addID(ctx, q.ExternalID)
 	case q.Title != "":
 		return r.addTitled(ctx, q.Title)
 	}
@@ -53,7 +53,16 @@ func (r *resolution) addPage(ctx context.Context, url string) error {
 		}
 	}
 	if id := governance.LinkedID(url); err == nil && id != "" && len(r.candidates) == 0 {
-		return r.addNamed(ctx, governance.MatchExternalID, id, governance.MatchedExternalID)
+		return r.addID(ctx, id)
+	}
+	return err
+}
+
+// addID adds the proposals with an id. Where there are none, a hexadecimal one may be a Governor's number.
+func (r *resolution) addID(ctx context.Context, id string) error {
+	err := r.addNamed(ctx, governance.MatchExternalID, id, governance.MatchedExternalID)
+	if number := governance.HexadecimalNumber(id); err == nil && number != "" && len(r.candidates) == 0 {
+		return r.addNamed(ctx, governance.MatchExternalID, number, governance.MatchedExternalID)
 	}
 	return err
 }
