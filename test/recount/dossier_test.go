@@ -412,7 +412,8 @@ func (d *dossiers) decision(key string) object {
 		return object{"key": keys[i], "label": labels[i], "votingPower": ratioText(scores[i])}
 	}
 	want["leader"], want["runnerUp"] = choice(first), choice(second)
-	undecided := p.lifecycle(d.now) == "closed" && (!p.decides(d.now, result) || p.outcome(d.now, result) == "canceled")
+	undecided := p.lifecycle(d.now) == "closed" && (!p.decides(d.now, result) || p.outcome(d.now, result) == "canceled" ||
+		p.provider == "tally" && !p.settled())
 	if basis != "ballots" || !p.everyBallot() || undecided {
 		return want
 	}
