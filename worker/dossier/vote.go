@@ -405,9 +405,9 @@ func sumOf(ballots []pages.CountedBallot) (sum governance.Units) {
 }
 
 // leavesBallotsOut reports whether the total may be without ballots that are stored, as they are invalid.
-func (c *composer) leavesBallotsOut() bool {
+func (f *Facts) leavesBallotsOut() bool {
 	isInvalid := func(b pages.CountedBallot) bool { return b.Invalid }
-	return c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && slices.ContainsFunc(c.Ballots, isInvalid)
+	return f.Votes.Basis != nil && *f.Votes.Basis == governance.UpstreamBasis && slices.ContainsFunc(f.Ballots, isInvalid)
 }
 
 // concentrate fills in how the power of ballots was distributed.
