@@ -413,7 +413,7 @@ func (d *dossiers) decision(key string) object {
 	}
 	want["leader"], want["runnerUp"] = choice(first), choice(second)
 	undecided := p.lifecycle(d.now) == "closed" && (!p.decides(d.now, result) || p.outcome(d.now, result) == "canceled" ||
-		p.provider == "tally" && !p.settled())
+		p.provider == "tally" && p.status != "" && !p.settled())
 	if basis != "ballots" || !p.everyBallot() || undecided {
 		return want
 	}
