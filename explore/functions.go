@@ -15,25 +15,23 @@ import (
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"short":    func(value any) string { return short(fmt.Sprint(value)) },
-		"minute":   func(at governance.Timestamp) string { return at.Time().UTC().Format(time.DateOnly + " 15:04") },
-		"words":    func(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") },
-		"dao":      func(id string) string { return address(pathDAO, id, nil) },
-		"voter":    func(id string) string { return address(pathVoter, id, nil) },
-		"proposal": func(key governance.ProposalKey) string { return address(pathProposal, string(key), nil) },
-		"isTrue":   func(value *bool) bool { return *value },
-		"stated":   func(value *governance.Decimal) governance.Decimal { return *value },
-		"titled":   titled,
-		"share":    func(progress governance.Decimal) string { return percent(number(progress), decimal.NewFromInt(1)) },
-		"brief":    brief,
-		"argument": argument,
-		"exact":    exact,
-		"token":    token,
-		"unstated": unstated,
-		"ends":     ends,
-		"lacksBallots": func(flags []governance.QualityFlag) bool { // who has none may have voted
-			return slices.Contains(flags, rules.BallotsPartial) || slices.Contains(flags, rules.BallotsMissing)
-		},
+		"short":        func(value any) string { return short(fmt.Sprint(value)) },
+		"minute":       func(at governance.Timestamp) string { return at.Time().UTC().Format(time.DateOnly + " 15:04") },
+		"words":        func(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") },
+		"dao":          func(id string) string { return address(pathDAO, id, nil) },
+		"voter":        func(id string) string { return address(pathVoter, id, nil) },
+		"proposal":     func(key governance.ProposalKey) string { return address(pathProposal, string(key), nil) },
+		"isTrue":       func(value *bool) bool { return *value },
+		"stated":       func(value *governance.Decimal) governance.Decimal { return *value },
+		"titled":       titled,
+		"share":        func(progress governance.Decimal) string { return percent(number(progress), decimal.NewFromInt(1)) },
+		"brief":        brief,
+		"argument":     argument,
+		"exact":        exact,
+		"token":        token,
+		"unstated":     unstated,
+		"ends":         ends,
+		"lacksBallots": rules.LackBallots,
 		"firstAndLast": func(bars []bar) []bar {
 			if len(bars) < 2 {
 				return bars

@@ -467,7 +467,7 @@ func TestHTTPProtocol(t *testing.T) {
 	env.Want(t, "1.5", tally(t, w, "p").Power.String(), "a power")
 }
 
-// A proxy ends an answer in good order when the server behind it dies, if it knows no other end than that of the connection.
+// A proxy ends an answer in good order when the server behind it dies, if it takes the end of the connection for the end of the answer.
 func TestAnAnswerThatAProxyCutOffIsAnError(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)

@@ -1,6 +1,10 @@
 package rules
 
-import "pnyx/governance"
+import (
+	"slices"
+
+	"pnyx/governance"
+)
 
 // The quality flags of a proposal; QualityFlags describes them.
 const (
@@ -28,6 +32,11 @@ const (
 	Provisional          governance.QualityFlag = "provisional"
 	Flagged              governance.QualityFlag = "flagged"
 )
+
+// LackBallots reports whether flags say that ballots may be missing: a voter without one may have voted.
+func LackBallots(flags []governance.QualityFlag) bool {
+	return slices.Contains(flags, BallotsPartial) || slices.Contains(flags, BallotsMissing)
+}
 
 // QualityRule describes when a flag is set.
 type QualityRule struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -56,8 +57,8 @@ func (c *composer) cuts() {
 		}
 	}
 	s := c.d.Simulation
-	cut(c.text.cut, "what the text states where it is left out or beyond its first MiB or 10,000 numbers", "addresses and amounts there count as not stated",
-		"the proposal's page at the provider")
+	cut(c.text.cut, fmt.Sprintf("what the text states where it is left out or beyond its first MiB or %s numbers", governance.GroupDigits(strconv.Itoa(maxNumbers))),
+		"addresses and amounts there count as not stated", "the proposal's page at the provider")
 	cut(len(c.d.Addresses) == abi.MaxParties, fmt.Sprintf("the addresses beyond the first %d", abi.MaxParties), "one of them may be a stranger", "the list of actions")
 	cut(c.EarlierOmitted > 0, fmt.Sprintf("%d earlier actions beyond the last %d", c.EarlierOmitted, maxEarlier), "one of them may have paid a recipient, or set a setting",
 		"the DAO's executed proposals")

@@ -97,6 +97,11 @@ func settingOf(d *abi.Decoded) (s setting, is bool) {
 
 // saysWhich reports whether an argument before others says which setting a call sets.
 func saysWhich(a abi.Argument) bool {
-	names := []string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label"}
-	return a.Type == "address" && !slices.Contains([]string{"owner", "resolver", "feed"}, a.Name) || strings.HasPrefix(a.Type, "bytes") && a.Type != "bytes" && !strings.HasSuffix(a.Type, "]") || slices.Contains(names, a.Name)
+	switch {
+	case a.Type == "address":
+		return !slices.Contains([]string{"owner", "resolver", "feed"}, a.Name)
+	case strings.HasPrefix(a.Type, "bytes") && a.Type != "bytes" && !strings.HasSuffix(a.Type, "]"):
+		return true
+	}
+	return slices.Contains([]string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label"}, a.Name)
 }

@@ -46,12 +46,7 @@ func supported(b pages.CountedBallot) []string {
 }
 
 // whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.
-func (f *Facts) whole() bool { return len(f.Ballots) > 0 && !f.lacksBallots() }
-
-// lacksBallots reports whether ballots may be missing: a voter without one may have voted.
-func (f *Facts) lacksBallots() bool {
-	return slices.Contains(f.Quality, rules.BallotsPartial) || slices.Contains(f.Quality, rules.BallotsMissing)
-}
+func (f *Facts) whole() bool { return len(f.Ballots) > 0 && !rules.LackBallots(f.Quality) }
 
 // dated reports whether the time of every ballot is known to the second.
 func (f *Facts) dated() bool {
@@ -372,7 +367,7 @@ func (c *composer) addDelegated() {
 	} else if p.VotingPower != nil {
 		p.SupplyPercent = percent(powerOf(*p.VotingPower), *of.Supply)
 	}
-	if of == nil || !of.Power.IsPositive() || of.Differing+of.Undated > 0 || c.lacksBallots() {
+	if of == nil || !of.Power.IsPositive() || of.Differing+of.Undated > 0 || rules.LackBallots(c.Quality) {
 		c.unknown("state", "the delegated power at the snapshot", "power that did not vote may vote against the next proposal",
 			"the token's contract at the block of the snapshot")
 		return
@@ -556,7 +551,7 @@ func (c *composer) rankVoters() {
 		}
 		v.Strongest = append(v.Strongest, of)
 	}
-	if c.lacksBallots() {
+	if rules.LackBallots(c.Quality) {
 		c.unknown("missing_data", "whether voters without a ballot here have voted", "ballots are missing", votesRoute(c.Detail.ProposalKey))
 	}
 }

@@ -47,7 +47,7 @@ func (p proposal) events() []event {
 	add(rules.VotingStarted, start, p.record.StartDayOnly && start == p.record.StartAt)
 	add(rules.VotingExtended, stated[rules.VotingExtended], false)
 	// The end that the record states may not have happened: when the vote ended is unknown then.
-	switch by := p.endedBy(); {
+	switch by := p.endedBy(stated); {
 	case by != nil:
 		events = append(events, event{rules.VotingEnded, by, governance.DerivedTime, observedAt})
 	case p.closedEarly():
@@ -132,10 +132,9 @@ func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, e
 	return start, end
 }
 
-// endedBy returns when the proposal was queued or executed, if that was before the end of its vote:
-// it was over by then.
-func (p proposal) endedBy() (by *governance.Timestamp) {
-	stated := milestones(p.record)
+// endedBy returns when the proposal was queued or executed, as stated, if that was before the end of
+// its vote: it was over by then.
+func (p proposal) endedBy(stated map[string]*governance.Timestamp) (by *governance.Timestamp) {
 	for _, followed := range []string{rules.ProposalQueued, rules.ProposalExecuted} {
 		if at := stated[followed]; at != nil && (by == nil || *at < *by) {
 			by = at

@@ -66,9 +66,10 @@ func signalRow(rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string) 
 // before the end when they have no exact time, results that blocks state which are not final, a
 // closed vote when the totals are not final.
 func (p proposal) facts() rules.VoteFacts {
+	stated := milestones(p.record)
 	f := rules.VoteFacts{
 		Title: p.record.Title, Choices: p.state.Choices, Verdicts: governance.Verdicts(p.record.VoteType, p.state.Choices), Outcome: p.state.Outcome,
-		CreatedAt: p.record.CreatedAt, Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
+		CreatedAt: p.record.CreatedAt, Onchain: p.record.Provider.IsOnchain(), ExecutedAt: stated[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.turnout.EarlierVotes, EarlierPowers: p.turnout.EarlierPowers, Before: map[time.Duration]rules.Result{},
 	}
 	p.addFindings(&f)
@@ -79,7 +80,7 @@ func (p proposal) facts() rules.VoteFacts {
 	if !p.record.EndDayOnly {
 		f.EndAt = p.record.EndAt
 	}
-	if f.OverAt = p.endedBy(); f.OverAt == nil && p.closedEarly() {
+	if f.OverAt = p.endedBy(stated); f.OverAt == nil && p.closedEarly() {
 		f.OverAt = &p.record.ObservedAt
 	}
 	// A quorum of rejection that is missed is no shortcoming.

@@ -74,8 +74,8 @@ func newRowWriter[Row any](w io.Writer, format governance.ExportFormat) rowWrite
 	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
 }
 
-// csvRows writes the records of RFC 4180 with line feeds, for a writer with CRLF would change those of texts,
-// after one with the names of the columns, which are in the order of the type or in one that has them all.
+// csvRows writes the records of RFC 4180, after one with the names of the columns, which are in the order of the
+// type or in one that has them all. Each ends in a line feed: a writer of CRLF changes line feeds in texts, too.
 func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	if order != nil {
