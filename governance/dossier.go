@@ -98,6 +98,8 @@ type DossierChoice struct {
 
 // DossierQuorum compares the power that counts with the quorum.
 type DossierQuorum struct {
+	// Type says what the quorum is needed for.
+	Type QuorumType `json:"type"`
 	// Needed is the power that is needed, more than which rejects where the quorum is one of rejection; Counted is the
 	// power that counts.
 	Needed  Decimal `json:"needed"`
@@ -136,7 +138,8 @@ type DossierParticipation struct {
 	Compared     int      `json:"compared"`
 	MedianVoters *Decimal `json:"medianVoters"`
 	Rank         *int     `json:"rank"`
-	// NewVoters have no ballot on a proposal of the DAO that ended before this one began.
+	// NewVoters have no ballot on a proposal of the DAO that ended before this one began;
+	// null where ballots on one of these may be missing.
 	NewVoters *Decimal `json:"newVoters"`
 }
 
@@ -224,6 +227,9 @@ type DossierProposer struct {
 	Elsewhere map[Outcome]int `json:"elsewhere"`
 	// FirstSeenAt is when the first proposal was created; this one included.
 	FirstSeenAt *Timestamp `json:"firstSeenAt"`
+	// VotesCast is on how many proposals of the DAO that ended before this one was created the author has a ballot; null
+	// where ballots on these may be missing.
+	VotesCast *Decimal `json:"votesCast"`
 	// OwnBallot is the author's ballot here; null for none, which may be missing: see unknowns.
 	OwnBallot *DossierBallot `json:"ownBallot"`
 	// OpenHere is the number of the author's other proposals in this DAO with overlapping voting times.

@@ -68,6 +68,9 @@ func (d *dossiers) participation(key string) object {
 	if p.everyBallot() && p.start != nil {
 		before := map[string]bool{}
 		for _, other := range d.ended(p.daoID, nil, new(p.start.Add(-time.Millisecond))) {
+			if d.want.polls[other].lacksBallots() {
+				return want
+			}
 			for _, c := range d.want.polls[other].casts {
 				before[c.voter] = true
 			}
@@ -151,7 +154,10 @@ func (d *dossiers) proposer(key string) any {
 			elsewhere[outcome]++
 		}
 	}
-	want := object{"proposerId": id, "here": here, "elsewhere": elsewhere, "firstSeenAt": stamp(first), "ownBallot": nil, "openHere": open}
+	want := object{"proposerId": id, "here": here, "elsewhere": elsewhere, "firstSeenAt": stamp(first), "ownBallot": nil, "openHere": open, "votesCast": nil}
+	if own != nil && !slices.ContainsFunc(d.ended(p.daoID, nil, new(own.Add(-time.Millisecond))), func(other string) bool { return d.want.polls[other].lacksBallots() }) {
+		want["votesCast"] = d.knownOf(p, id)["ballots"]
+	}
 	if b := p.ballotOf(id); b != nil {
 		want["ownBallot"] = d.dossierBallot(key, *b)
 	}

@@ -308,6 +308,9 @@ func (d *dossiers) all(key string) (power *big.Rat, votes *int) {
 // everyBallot reports whether all ballots are stored, as far as is known.
 func (p *poll) everyBallot() bool { return len(p.ballots) > 0 && !p.isCovered("partial") }
 
+// lacksBallots reports whether ballots may be missing.
+func (p *poll) lacksBallots() bool { return p.isCovered("partial") || p.isCovered("unavailable") }
+
 // dated reports whether the time of every ballot is known, and not only the day.
 func (p *poll) dated() bool {
 	return len(p.ballots) > 0 && !slices.ContainsFunc(p.ballots, func(b cast) bool { return b.at == nil || b.dayOnly })
@@ -385,7 +388,7 @@ func (d *dossiers) decision(key string) object {
 	scores, counted := p.totals(d.now, result)
 	power, _ := d.all(key)
 	if p.hasQuorum() {
-		quorum := object{"needed": ratioText(p.quorumValue()), "counted": ratioText(counted), "reached": nil, "metBy": nil}
+		quorum := object{"type": "approval", "needed": ratioText(p.quorumValue()), "counted": ratioText(counted), "reached": nil, "metBy": nil}
 		if met := counted.Cmp(p.quorumValue()) >= 0; met || basis == "upstream" || !p.partial() {
 			quorum["reached"] = met
 		}

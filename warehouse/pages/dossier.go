@@ -126,6 +126,8 @@ type KnownProposal struct {
 	// VoteReady says that Votes, the number of votes in the vote summary, is known.
 	VoteReady bool
 	Votes     uint64
+	// Quality are the published quality flags.
+	Quality []governance.QualityFlag
 	// CreatedAt, StartAt and EndAt are nil where unknown.
 	CreatedAt, StartAt, EndAt *governance.Timestamp
 	// Payload hashes the actions; 0 for none.

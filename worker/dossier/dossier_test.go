@@ -74,7 +74,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 	}
 	f.Proposal.Ref, f.Proposal.OnchainID, f.Proposal.ObservedAt = f.Proposal.Hash(), f.Proposal.ExternalID, *at(101)
 	f.Votes = governance.VoteSummary{
-		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Result: &governance.VoteResult{}, Totals: &governance.VoteTotals{VotingPower: "100"},
+		Basis: &basis, Quorum: &governance.Quorum{Type: governance.QuorumOfApproval, Reached: &reached}, Result: &governance.VoteResult{}, Totals: &governance.VoteTotals{VotingPower: "100"},
 		Choices: []governance.ChoiceTotal{{Key: "for", Label: "For", VotingPower: "80"}, {Key: "against", Label: "Against", VotingPower: "20"}},
 	}
 	for i, b := range []struct {
@@ -433,6 +433,25 @@ func TestWhatIsNotKnownIsNotSaidOfVoters(t *testing.T) {
 	}
 	if _, unknown := names(); !slices.Contains(unknown, decided) {
 		t.Errorf("got unknowns %q of a vote without a result", unknown)
+	}
+}
+
+// Who has no ballot on earlier proposals may have voted on them while ballots there are missing.
+func TestEarlierBallotsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	if d, _ := compose(t, f); d.Participation.NewVoters == nil {
+		t.Error("the new voters of a DAO with all ballots are null")
+	}
+	f.Known = slices.Clone(f.Known)
+	for i := range f.Known {
+		f.Known[i].Quality = []governance.QualityFlag{rules.BallotsPartial}
+	}
+	d, _ := compose(t, f)
+	for _, what := range []string{"how many voters are new", "who the strongest voters of the year are"} {
+		if d.Participation.NewVoters != nil || !slices.ContainsFunc(d.Unknowns, func(u governance.DossierUnknown) bool { return u.What == what }) {
+			t.Errorf("got %v new voters, and no unknown %q in %v", d.Participation.NewVoters, what, d.Unknowns)
+		}
 	}
 }
 

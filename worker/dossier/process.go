@@ -203,6 +203,12 @@ func (c *composer) proposer() {
 			p.OwnBallot = c.ballot(b)
 		}
 	}
+	if created := c.createdAt(); created == 0 || c.lackBallots(0, created-1) {
+		c.unknown("missing_data", "how often the proposer has voted", "ballots on earlier proposals are missing, or the time of this one is not known", "the proposer's page at the provider")
+	} else {
+		cast := governance.CountOf(c.Histories[id].Ballots)
+		p.VotesCast = &cast
+	}
 	c.d.Proposer = p
 }
 

@@ -259,47 +259,48 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	return nil
 }
 
-// readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve, and
-// what executed proposals did with these before.
+// readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve and of the
+// proposers, and what executed proposals did with these addresses before.
 func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var acting, executed, votes []record.RefHash
-	var addresses []string
-	concerned, involved := make([][]string, len(of)), make([][]abi.Party, len(of))
+	concerned, involved := make([][]string, len(of)), make([][]string, len(of))
 	for i, f := range of {
 		f.Histories = map[string]AddressHistory{}
-		if len(f.Actions) == 0 {
-			continue
+		if len(f.Actions) > 0 {
+			acting = append(acting, f.Proposal.Ref)
+			concerned[i] = f.Concerned()
 		}
-		acting = append(acting, f.Proposal.Ref)
-		concerned[i], involved[i] = f.Concerned(), abi.Parties(records.DecodeActions(f.Actions))
 		for _, k := range f.before() {
 			if len(concerned[i]) > 0 && k.Outcome == governance.Executed && k.Payload != 0 {
 				executed = append(executed, k.Ref)
 			}
 		}
-		for _, p := range involved[i] {
-			addresses = append(addresses, p.Address)
+		for _, p := range abi.Parties(records.DecodeActions(f.Actions)) {
+			involved[i] = append(involved[i], p.Address)
 		}
-		for _, k := range f.endedIn(0, f.createdAt()-1) {
-			votes = append(votes, k.Ref)
+		if id := f.proposerID(); id != "" {
+			involved[i] = append(involved[i], id)
+		}
+		if len(involved[i]) > 0 {
+			votes = append(votes, warehouse.Values(f.endedIn(0, f.createdAt()-1), func(k pages.KnownProposal) record.RefHash { return k.Ref })...)
 		}
 	}
-	if len(acting) == 0 {
-		return nil
+	observed, earlier := map[record.RefHash]records.Observation{}, map[record.RefHash][]record.Action{}
+	if len(acting) > 0 {
+		var err error
+		if observed, err = records.Observations(ctx, w, acting); err != nil {
+			return err
+		}
+		if earlier, err = records.AllActions(ctx, w, executed); err != nil {
+			return err
+		}
 	}
-	observed, err := records.Observations(ctx, w, acting)
-	if err != nil {
-		return err
-	}
-	earlier, err := records.AllActions(ctx, w, executed)
-	if err != nil {
-		return err
-	}
-	voted, err := pages.VotersOn(ctx, w, votes, addresses)
+	voted, err := pages.VotersOn(ctx, w, votes, slices.Concat(involved...))
 	if err != nil {
 		return err
 	}
 	for i, f := range of {
+		f.setHistories(involved[i], voted)
 		if len(f.Actions) == 0 {
 			continue
 		}
@@ -307,7 +308,6 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			f.Observed = &o // and not of other actions
 		}
 		f.setBefore(concerned[i], earlier)
-		f.setHistories(involved[i], voted)
 	}
 	return nil
 }
@@ -398,8 +398,8 @@ type AddressHistory struct {
 	Ballots, Proposals uint64
 }
 
-// setHistories takes what the DAO's history knows of the addresses that the actions involve.
-func (f *Facts) setHistories(involved []abi.Party, voted map[string][]record.RefHash) {
+// setHistories takes what the DAO's history knows of some addresses.
+func (f *Facts) setHistories(involved []string, voted map[string][]record.RefHash) {
 	ended, own := map[record.RefHash]bool{}, map[string]uint64{}
 	for _, k := range f.endedIn(0, f.createdAt()-1) {
 		ended[k.Ref] = true
@@ -407,13 +407,13 @@ func (f *Facts) setHistories(involved []abi.Party, voted map[string][]record.Ref
 	for _, k := range f.before() {
 		own[k.ProposerID]++
 	}
-	for _, p := range involved {
-		history := AddressHistory{Proposals: own[p.Address]}
-		for _, ref := range voted[p.Address] {
+	for _, address := range involved {
+		history := AddressHistory{Proposals: own[address]}
+		for _, ref := range voted[address] {
 			if ended[ref] {
 				history.Ballots++
 			}
 		}
-		f.Histories[p.Address] = history
+		f.Histories[address] = history
 	}
 }

@@ -286,7 +286,9 @@ func (c *composer) addQuorum() {
 		}
 		return decimal.Zero
 	})
-	c.d.Decision.Quorum = &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Counted: governance.DecimalOf(counted), Reached: c.Votes.Quorum.Reached}
+	c.d.Decision.Quorum = &governance.DossierQuorum{
+		Type: c.Votes.Quorum.Type, Needed: governance.DecimalOf(*needed), Counted: governance.DecimalOf(counted), Reached: c.Votes.Quorum.Reached,
+	}
 	if c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.dated() && c.whole() && (c.d.Decision.QuorumChoices == nil || c.adds()) {
 		c.meetQuorum(c.Proposal.QuorumType.Least(*needed), counted)
 	}
@@ -352,8 +354,13 @@ func (c *composer) participate() {
 		p.Rank = &rank
 	}
 	// A ballot that is withdrawn while the records are read may be missing.
-	if voters := uint64(len(c.Ballots)); c.whole() && c.Detail.StartAt != nil && c.Returning <= voters {
-		count := governance.CountOf(voters - c.Returning)
+	cast, begins := uint64(len(c.Ballots)), c.Detail.StartAt
+	switch {
+	case rules.LackBallots(c.Quality), cast > 0 && (begins == nil || c.Returning > cast || c.lackBallots(math.MinInt64, *begins-1)):
+		c.unknown("missing_data", "how many voters are new", "ballots here or on earlier proposals are missing, or the start is not known",
+			"the pages of the DAO's proposals at the provider")
+	case cast > 0:
+		count := governance.CountOf(cast - c.Returning)
 		p.NewVoters = &count
 	}
 }
@@ -551,7 +558,16 @@ func (c *composer) rankVoters() {
 		}
 		v.Strongest = append(v.Strongest, of)
 	}
+	if end := End(c.Detail, c.AsOf); c.lackBallots(end-governance.Timestamp(year.Milliseconds()), end) {
+		c.unknown("missing_data", "who the strongest voters of the year are", "ballots on proposals of the year are missing",
+			"the pages of the DAO's proposals at the provider")
+	}
 	if rules.LackBallots(c.Quality) {
 		c.unknown("missing_data", "whether voters without a ballot here have voted", "ballots are missing", votesRoute(c.Detail.ProposalKey))
 	}
+}
+
+// lackBallots reports whether ballots may be missing on proposals of the DAO that ended after a time and until another.
+func (f *Facts) lackBallots(after, until governance.Timestamp) bool {
+	return slices.ContainsFunc(f.endedIn(after, until), func(k pages.KnownProposal) bool { return rules.LackBallots(k.Quality) })
 }

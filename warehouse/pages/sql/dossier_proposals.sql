@@ -7,6 +7,7 @@ SELECT
     outcome,
     isNotNull(total_votes) AS vote_ready,
     ifNull(total_votes, 0) AS votes,
+    CAST(quality_flags AS Array(String)) AS quality,
     created_at,
     start_at,
     end_at
