@@ -466,8 +466,8 @@ type DossierPermission struct {
 type DossierSetting struct {
 	// Action is the JSON pointer of the call.
 	Action string `json:"action"`
-	// On is the called contract, Function what is called, New the new value. Old is the value that the DAO's last
-	// executed proposal set before; null if none did.
+	// On is the called contract, Function what is called, New the new value. Old is the value that the contract stated last
+	// before the execution, else the one that the DAO's last executed proposal set before; null if neither is known.
 	On       string  `json:"on"`
 	Function string  `json:"function"`
 	New      string  `json:"new"`

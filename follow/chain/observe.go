@@ -43,10 +43,11 @@ type observer struct{ *Chain }
 type execution struct {
 	proposal record.ProposalRef
 	executor string
-	// open is true while the actions may still be executed.
-	open    bool
-	actions []record.Action
-	held    records.Observation
+	// open is true while the actions may still be executed; executedBy is the transaction that did so, empty if not known.
+	open       bool
+	executedBy string
+	actions    []record.Action
+	held       records.Observation
 }
 
 // observe asks about some of the proposals that are due: those never asked about, those whose actions were
@@ -99,6 +100,14 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	if err != nil {
 		return nil, err
 	}
+	executedBy := map[record.RefHash]string{}
+	for _, p := range found {
+		for _, m := range p.Milestones {
+			if m.Type == "executed" {
+				executedBy[p.Ref] = m.TxHash
+			}
+		}
+	}
 	actions, err := records.Actions(ctx, c.journal.Warehouse, found)
 	if err != nil {
 		return nil, err
@@ -106,7 +115,7 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	held, err := records.Observations(ctx, c.journal.Warehouse, refs)
 	for _, ref := range refs {
 		x := of[ref]
-		x.actions, x.held = actions[ref], held[ref]
+		x.actions, x.held, x.executedBy = actions[ref], held[ref], executedBy[ref]
 		now, last := c.Clock.Now(), c.observed[ref]
 		if last.IsZero() && x.held.Payload != "" {
 			last = x.held.ObservedAt.Time()
@@ -135,7 +144,10 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 		if o.Payload == x.held.Payload {
 			o.Simulation, o.Earlier = x.held.Simulation, x.held.Earlier
 		}
-		if o.Addresses, err = c.addresses(ctx, e, x.actions, head.number()); err != nil || !x.open {
+		if o.Addresses, err = c.addresses(ctx, e, x.actions, head.number()); err != nil {
+			return err
+		}
+		if err := c.settings(ctx, e, x, head.number(), o.Addresses); err != nil || !x.open {
 			return err
 		}
 		said, err := c.simulate(ctx, e, x, head)
@@ -161,15 +173,12 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.A
 	at := hexOf(block)
 	var calls []*call
 	parties := slices.DeleteFunc(abi.Parties(records.DecodeActions(actions)), func(p abi.Party) bool { return p.Chain != c.ID() })
-	view := func(to, signature string) *call {
-		return &call{method: "eth_call", params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
-	}
 	const asked = 5 // calls an address
 	for _, p := range parties {
 		calls = append(calls, &call{method: "eth_getCode", params: []any{p.Address, at}},
 			&call{method: "eth_getStorageAt", params: []any{p.Address, implementationSlot, at}},
 			&call{method: "eth_getStorageAt", params: []any{p.Address, beaconSlot, at}},
-			view(p.Address, "symbol()"), view(p.Address, "decimals()"))
+			viewAt(p.Address, "symbol()", at), viewAt(p.Address, "decimals()", at))
 	}
 	if err := c.do(ctx, e, calls); err != nil {
 		return nil, err
@@ -185,7 +194,7 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.A
 		}
 		found[i].Implementation = addressIn(of[1])
 		if beacon := addressIn(of[2]); found[i].Implementation == "" && beacon != "" {
-			beacons, behind = append(beacons, view(beacon, "implementation()")), append(behind, i)
+			beacons, behind = append(beacons, viewAt(beacon, "implementation()", at)), append(behind, i)
 		}
 		if p.Token {
 			found[i].Symbol, found[i].Decimals = symbolIn(of[3]), decimalsIn(of[4])
@@ -196,6 +205,11 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.A
 		found[behind[i]].Implementation = addressIn(beacon)
 	}
 	return found, err
+}
+
+// viewAt returns a call of a function without parameters as of a block.
+func viewAt(to, signature, at string) *call {
+	return &call{method: callMethod, params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
 }
 
 // do makes calls. What a node refuses, or what is too large to read, is not known; that it limits requests is

@@ -164,3 +164,49 @@ func TestAProposalOfWhichTooMuchIsAnsweredHoldsUpNoOther(t *testing.T) {
 		}
 	}
 }
+
+// What a setting was is what the contract states before the calls change it; where the node has forgotten it, nothing.
+func TestSettingsBeforeTheyAreChanged(t *testing.T) {
+	t.Parallel()
+	live := newFollower(t)
+	node := live.chain
+	node.Answer(governorAddress, "votingDelay()", nil, uint64(7200))
+	node.Answer(timelockAddress, "getMinDelay()", nil, uint64(172800))
+	zero := make([]byte, 32)
+	governor := fake.Hex(governorAddress)
+	node.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, fake.List{governor, fake.Hex(timelockAddress), governor}, fake.List{0, 0, 0},
+		fake.List{"setVotingDelay(uint256)", "updateDelay(uint256)", "setQuorum(uint256)"}, fake.List{zero, zero, zero}, uint64(10), uint64(20), "text"))
+	said := func(f *follower) string {
+		settings := map[string]map[string]string{}
+		for _, a := range env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{f.ref("7")}))(t)[f.ref("7")].Addresses {
+			settings[a.Address] = a.Settings
+		}
+		return fmt.Sprint(settings)
+	}
+	poll := func(f *follower, state uint64) {
+		node.Answer(governorAddress, "state(uint256)", []any{uint64(7)}, state)
+		f.Poll("tip", "backfill", "final", "state", "state")
+	}
+	known := fmt.Sprint(map[string]map[string]string{governorAddress: {"setVotingDelay(uint256)": "7200"}, timelockAddress: {"updateDelay(uint256)": "172800"}})
+	live.start()
+	poll(live, 1)
+	env.Want(t, known, said(live), "while the vote is open")
+	node.Change(governorAddress, "votingDelay()", nil, uint64(14400))
+	node.Mine(fake.Emit(governorAddress, "ProposalExecuted(uint256)", 0, uint64(7)))
+	poll(live, 7)
+	env.Want(t, known, said(live), "after the execution")
+	for name, c := range map[string]struct {
+		faults fake.Faults
+		want   string
+	}{
+		"a node with old state": {fake.Faults{}, known},
+		"a node without":        {fake.Faults{Pruned: true}, fmt.Sprint(map[string]map[string]string{governorAddress: nil, timelockAddress: nil})},
+	} {
+		late, endpoint := newFollower(t), node.AnotherEndpoint()
+		endpoint.Fail(c.faults)
+		late.chain, late.endpoints = node, []http.Handler{endpoint}
+		late.start()
+		poll(late, 7)
+		env.Want(t, c.want, said(late), name)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -441,6 +442,25 @@ func TestUnlimited(t *testing.T) {
 	d := Decode(Call{Target: alice, Value: "0", Data: call(t, "approve(address,uint256)", of(bob, maxUint(256))...)})
 	if !d.Arguments[1].IsUnlimited() || d.Arguments[0].IsUnlimited() {
 		t.Errorf("%+v", d.Arguments)
+	}
+}
+
+func TestGetters(t *testing.T) {
+	for function, want := range map[string]string{
+		"setVotingDelay(uint48)":                          "[votingDelay() getVotingDelay()] uint48",
+		"_setVotingPeriod(uint256)":                       "[votingPeriod() getVotingPeriod()] uint256",
+		"updateDelay(uint256)":                            "[delay() getDelay() getMinDelay()] uint256",
+		"changeVoteTime(uint64)":                          "[voteTime() getVoteTime()] uint64",
+		"_setWhitelistAccountExpiration(address,uint256)": "[] ",
+		"cancel(bytes32)":                                 "[] ",
+		"drip(bytes32)":                                   "[] ",
+	} {
+		selector := SelectorOf(function)
+		d := Decode(Call{Target: alice, Value: "0", Data: append(selector[:], make([]byte, 32*(1+strings.Count(function, ",")))...)})
+		getters, kind := d.Getters()
+		if got := fmt.Sprint(getters, " ", kind); got != want {
+			t.Errorf("%s: got %s, want %s", function, got, want)
+		}
 	}
 }
 

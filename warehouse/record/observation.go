@@ -34,6 +34,8 @@ type ObservedAddress struct {
 	// Symbol and Decimals are a token's; empty and nil where it states none.
 	Symbol   string
 	Decimals *uint8
+	// Settings are the values that calls replace, by the function that sets them.
+	Settings map[string]string `json:",omitempty"`
 }
 
 // Kind implements Record.

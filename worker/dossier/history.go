@@ -28,7 +28,7 @@ func (f *Facts) Concerned() (addresses []string) {
 
 // history is what the DAO's executed proposals did before.
 type history struct {
-	// paid are the proposals that paid an address last, settings the values that were set last.
+	// paid are the proposals that paid an address last, settings the values that a node showed, or that were set last.
 	paid     map[string]governance.ProposalKey
 	settings map[string]string
 }
@@ -51,6 +51,13 @@ func historyOf(f Facts) history {
 		for key, value := range inOne {
 			if _, is := h.settings[key]; !is {
 				h.settings[key] = value
+			}
+		}
+	}
+	if place := strings.SplitN(f.Proposal.OnchainID, ":", 3); f.Observed != nil && len(place) == 3 {
+		for _, a := range f.Observed.Addresses {
+			for function, value := range a.Settings {
+				h.settings[strings.Join([]string{place[0] + ":" + place[1], a.Address, function}, " ")] = value
 			}
 		}
 	}

@@ -74,6 +74,28 @@ func TestWhatNodesShowed(t *testing.T) {
 	}
 }
 
+// A setting is compared with what the contract states, not with what a proposal set before; a later call with what the former
+// one sets.
+func TestSettingsThatNodesShowed(t *testing.T) {
+	t.Parallel()
+	const function = "setVotingDelay(uint256)"
+	before := call(t, governor, function, "384")
+	before.Chain = "eip155:1"
+	f := observed(facts("text", call(t, governor, function, "64"), call(t, governor, function, "12c")), "success", "")
+	f.Before = []dossier.EarlierAction{{ProposalKey: "p1_earlier", Action: before}}
+	settings := func() string {
+		d, _ := compose(t, f)
+		text := ""
+		for _, s := range d.Effects.Settings {
+			text += fmt.Sprintf("%s from %s ", s.New, *s.Old)
+		}
+		return text + fmt.Sprint(ruleNames(d))
+	}
+	env.Want(t, "100 from 900 300 from 100 [governance_setting_lowered governance_setting_raised]", settings(), "without a node's word")
+	f.Observed.Addresses[1].Settings = map[string]string{function: "100"}
+	env.Want(t, "100 from 100 300 from 100 [governance_setting_raised]", settings(), "with a node's word")
+}
+
 // A simulation that succeeded and fails later is told as both; one that a node cannot make is not known.
 func TestSimulations(t *testing.T) {
 	t.Parallel()

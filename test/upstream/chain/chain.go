@@ -308,6 +308,13 @@ func (c *Chain) result(r request) (any, *Refusal) {
 		return c.header(textOf(r.Params[0]))
 	case "eth_getLogs":
 		return c.logs(r.Params[0])
+	case "eth_getTransactionReceipt":
+		for _, b := range c.blocks {
+			if Keccak(b.hash) == textOf(r.Params[0]) {
+				return map[string]any{"blockNumber": hexOf(b.number)}, nil
+			}
+		}
+		return nil, nil
 	case "eth_call":
 		if c.faults.NoCalls {
 			return nil, &Refusal{Code: -32603, Message: "internal error"}
