@@ -152,7 +152,8 @@ func readVerified(answered []byte, good bool) (verdict, error) {
 	return verdict{yes: *reply.IsValid, reason: bounded(reply.InvalidReason, "unexpected_verify_error")}, nil
 }
 
-// readSettled parses an answer to settle. A success without the hash of a transaction is unusable.
+// readSettled parses an answer to settle. A success without the hash of a transaction is unusable; a
+// refusal with one has submitted the transfer, whatever it says of waiting for it.
 func readSettled(answered []byte, good bool) (verdict, error) {
 	var reply struct {
 		Success     *bool  `json:"success"`
@@ -170,7 +171,7 @@ func readSettled(answered []byte, good bool) (verdict, error) {
 	}
 	return verdict{
 		yes: *reply.Success, reason: bounded(reply.ErrorReason, "unexpected_settle_error"), transaction: reply.Transaction,
-		submitted: !*reply.Success && reply.ErrorReason == reasonPending,
+		submitted: !*reply.Success && (reply.ErrorReason == reasonPending || reply.Transaction != ""),
 	}, nil
 }
 

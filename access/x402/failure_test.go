@@ -272,6 +272,27 @@ func TestASettlementUnderWayIsNeverAskedToBePaidAgain(t *testing.T) {
 	}
 }
 
+// A facilitator that gave up waiting for the transfer which it has submitted refuses it by other names, too.
+func TestARefusalThatNamesATransactionIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"settle_exact_evm_transaction_confirmation_timed_out", "invalid_exact_evm_transaction_failed", ""} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+				fmt.Fprintf(w, `{"success":false,"errorReason":%q,"transaction":"0x%064d","network":"eip155:84532"}`, reason, 1)
+			})
+			payment := f.pay()
+			_, err := f.buy(payment.Header(), request(), "answer")
+			f.wantRefused(err, x402.Pending, "settlement_pending")
+			f.ledger.Submit(payment.Payload.Authorization) // it is mined after all
+			f.ledger.Behave("settle", nil)
+			f.wantBought(payment.Header(), "answer", "answer")
+			f.wantCharged(1)
+		})
+	}
+}
+
 // However a payment is spelled, nobody is asked for another one while its outcome is not known.
 func TestAnotherSpellingOfAnUnansweredPaymentIsNotAskedToBePaidAgain(t *testing.T) {
 	t.Parallel()
