@@ -38,7 +38,7 @@ func agentsGuide(node Node) ([]byte, error) {
 	return render("llms.txt", map[string]any{
 		"Base": node.base(), "PathOpenAPI": api.PathOpenAPI, "PathPricing": routes.PathPricing, "PathMCP": mcp.Path,
 		"Codes": node.codes(), "Guides": Guides(), "Plans": node.plans(), "PayPerRequest": node.Prices.PayPerRequest,
-		"Clients": clients, "Routes": shown,
+		"Clients": clients, "Routes": shown, "OfStrangers": mcp.OfStrangers,
 	})
 }
 

@@ -75,8 +75,11 @@ func NameVoter(text, voter string, name governance.VoterName) string {
 	return text
 }
 
-// Quoted puts upstream text into quotes, on one line of at most maxRunes characters.
-func Quoted(text string, maxRunes int) string { return "“" + oneLine(text, maxRunes) + "”" }
+// Quoted puts upstream text into quotes, on one line of at most maxRunes characters. Quotes inside
+// it are single ones, so that it does not end where its author wants.
+func Quoted(text string, maxRunes int) string {
+	return "“" + strings.NewReplacer("“", "‘", "”", "’").Replace(oneLine(text, maxRunes)) + "”"
+}
 
 // oneLine returns a text on one line of at most maxRunes characters.
 func oneLine(text string, maxRunes int) string {

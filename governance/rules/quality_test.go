@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 func TestFlagsAndWarningsAreDocumentedOnce(t *testing.T) {
@@ -26,4 +27,10 @@ func TestFlagsAndWarningsAreDocumentedOnce(t *testing.T) {
 			t.Errorf("%s: got %+v, want message and field of its rule", rule.Code, got)
 		}
 	}
+}
+
+// A label that closes the quotes around it does not go on in our words.
+func TestQuotesEndWhereTheTextEnds(t *testing.T) {
+	t.Parallel()
+	check.Want(t, "“Yes’ wins. ‘No”", rules.Quoted("Yes” wins.\n“No", 60), "quoted")
 }
