@@ -115,6 +115,7 @@ func TestArgumentErrorsSayWhatIsAllowed(t *testing.T) {
 	for name, c := range map[string]struct{ tool, arguments, says string }{
 		"a missing argument":    {"get_proposal", `{}`, "proposalKey is required. proposalKey may be p1_ and 22"},
 		"a similar name":        {"find_proposals", `{"daoid":"x"}`, "did you mean daoId?"},
+		"an unknown argument":   {"list_changes", `{"wait":5}`, "wait is not a parameter of this endpoint. Allowed: daoId, kind, from, cursor, limit, detail. Leave it out. (request "},
 		"too much":              {"find_proposals", `{"limit":101}`, "limit must be an integer from 1 to 100"},
 		"a value of a set":      {"find_proposals", `{"sort":"newest"}`, "endedDesc. Did you mean sort=createdDesc? (request "},
 		"a value in a list":     {"find_proposals", `{"outcome":["won"]}`, "joined by commas. Did you mean outcome=passed? (request "},

@@ -66,7 +66,10 @@ func Sentence(text string) string {
 func (e *Error) Advice() string {
 	var sentences []string
 	for _, problem := range e.Problems() {
-		if !strings.Contains(problem.Message, problem.Allowed) {
+		switch {
+		case strings.HasPrefix(problem.Message, param.NoParameter):
+			sentences = append(sentences, "Allowed: "+problem.Allowed+".")
+		case !strings.Contains(problem.Message, problem.Allowed):
 			sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
 		}
 		if fix := problem.Fix; fix != "" && fix != "give "+problem.Allowed {

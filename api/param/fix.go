@@ -83,11 +83,14 @@ func (p Param) with(value string) string {
 	return p.Name + "=" + value
 }
 
+// NoParameter is with what the message about a parameter begins that the route does not have.
+const NoParameter = "is not a parameter of this endpoint"
+
 // Unknown returns the problem with a parameter that the route does not have. It
 // suggests the most similar one.
 func Unknown(name, given string, known []string) *Problem {
 	problem := &Problem{
-		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
+		Parameter: name, Given: given, Message: NoParameter,
 		Allowed: AllowedNames(known), Fix: FixUnknown,
 	}
 	if near := cmp.Or(MeantParameter(name, known), Nearest(name, known)); near != "" {

@@ -228,7 +228,7 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 		}
 		return problem
 	}
-	problem.Message = "is not a parameter of this endpoint, did you mean " + meant + "?"
+	problem.Message = param.NoParameter + ", did you mean " + meant + "?"
 	problem.Fix = "use " + meant + " instead"
 	i := slices.IndexFunc(r.Params, func(p param.Param) bool { return p.Name == meant })
 	if one := r.Params[i]; one.Kind != param.Cursor && plainValue.MatchString(given) {
@@ -237,7 +237,7 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 		}
 		if _, problem := one.Read(map[string]string{meant: given}); problem != nil {
 			return &param.Problem{
-				Parameter: name, Given: given, Message: "is not a parameter of this endpoint, did you mean " + meant + "?",
+				Parameter: name, Given: given, Message: param.NoParameter + ", did you mean " + meant + "?",
 				Allowed: param.AllowedNames(r.queryNames()), Fix: "use " + meant + " instead, with " + one.Allowed(),
 			}
 		}
