@@ -306,6 +306,8 @@ func ParseArguments(params []param.Param, given map[string]string, problems []pa
 		text, found := given[one.Name]
 		switch {
 		case wrong[one.Name]:
+		case found && text == "" && one.Kind == param.EnumList && one.Default != "":
+			texts[one.Name] = "" // a list of nothing
 		case found && text == "":
 			problems = append(problems, one.Empty())
 		default:

@@ -163,7 +163,7 @@ func takesList(name string, params []param.Param) bool {
 }
 
 // textOf returns the text of a value: of a list, its elements joined by commas; of more or less
-// than one where one value is asked for, none. A null and an empty list are not given.
+// than one where one value is asked for, none. A null is not given.
 func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 	switch value[0] {
 	case '"':
@@ -171,8 +171,10 @@ func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 		return text, true, ok
 	case '[':
 		var list []string
-		ok = json.Unmarshal(value, &list) == nil && (many || len(list) == 1)
-		return strings.Join(list, ","), len(list) > 0, ok
+		if ok = json.Unmarshal(value, &list) == nil && (many || len(list) == 1); len(list) == 0 {
+			return "[]", true, ok
+		}
+		return strings.Join(list, ","), true, ok
 	case '{':
 		return "", false, false
 	case 'n':
@@ -182,7 +184,7 @@ func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 }
 
 // asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
-// as the text of its JSON. An empty list is not given.
+// as the text of its JSON. An empty list is not given, unless there is a default that it replaces.
 func asWritten(text, name string, params []param.Param) (wanted string, given bool) {
 	at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name })
 	if at < 0 {
@@ -197,7 +199,7 @@ func asWritten(text, name string, params []param.Param) (wanted string, given bo
 	case param.EnumList:
 		var list []string
 		if json.Unmarshal([]byte(text), &list) == nil && list != nil {
-			return strings.Join(list, ","), len(list) > 0
+			return strings.Join(list, ","), len(list) > 0 || params[at].Default != ""
 		}
 		return strings.ReplaceAll(text, ", ", ","), true
 	case param.Boolean:

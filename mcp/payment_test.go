@@ -75,6 +75,7 @@ func TestTermsAreTheSumOfTheRoutesRead(t *testing.T) {
 		"one route":          {"list_ballots", oneProposal, "5000"},
 		"detail and summary": {"get_proposal", oneProposal, "10000"},
 		"all of a proposal":  {"get_proposal", strings.Replace(oneProposal, "}", `,"include":["votes","evidence"]}`, 1), "15000"},
+		"none of its parts":  {"get_proposal", strings.Replace(oneProposal, "}", `,"include":[]}`, 1), "5000"},
 		"a free one beside":  {"get_dao", `{"daoId":"dao-000","timeline":"votes_cast"}`, "5000"},
 		"profile and votes":  {"get_voter", `{"voterIdentity":"` + sampleVoter + `"}`, "10000"},
 	} {
