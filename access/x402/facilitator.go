@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ type verdict struct {
 
 func newFacilitator(o Options, observe func(string, time.Time, error), now func() time.Time) *facilitator {
 	return &facilitator{
-		base: strings.TrimSuffix(o.FacilitatorURL, "/"),
+		base: o.FacilitatorURL,
 		client: &http.Client{
 			// A redirected POST would become a GET, or reach another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -109,7 +110,7 @@ func (f *facilitator) post(
 ) (reply verdict, err error) {
 	began := time.Now()
 	defer func() { f.observeRequest(call, began, err) }()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/"+call, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address(call), bytes.NewReader(body))
 	if err != nil {
 		return verdict{}, fmt.Errorf("%w: %w", errNotSent, withoutURL(err))
 	}
@@ -135,6 +136,15 @@ func (f *facilitator) post(
 		return verdict{}, fmt.Errorf("%w: %s: %w", errNoAnswer, response.Status, err)
 	}
 	return reply, nil
+}
+
+// address is where a call is made. A query of the facilitator's address, as a key, stays behind the path.
+func (f *facilitator) address(call string) string {
+	base, err := url.Parse(f.base)
+	if err != nil {
+		return f.base // no request can be made
+	}
+	return base.JoinPath(call).String()
 }
 
 var errUnusable = errors.New("no verdict in the answer")

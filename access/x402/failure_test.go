@@ -1,6 +1,7 @@
 package x402_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -128,6 +130,16 @@ func TestAFacilitatorThatLiesAboutAPaymentGetsNoAnswerOut(t *testing.T) {
 	f.ledger.Behave("settle", nil)
 	f.wantBought(header, "answer", "answer")
 	f.wantCharged(1)
+}
+
+func TestAKeyInTheQueryOfTheFacilitatorsAddressStaysThere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *x402.Options) { o.FacilitatorURL += "/?key=hunter2" })
+	f.ledger.Behave("settle", func(w http.ResponseWriter, r *http.Request, honest func() any) {
+		check.Want(t, "/settle?key=hunter2", r.RequestURI, "address")
+		_ = json.NewEncoder(w).Encode(honest())
+	})
+	f.wantBought(f.pay().Header(), "answer", "answer")
 }
 
 func TestAReasonOfTheFacilitatorIsBounded(t *testing.T) {
