@@ -18,6 +18,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/mcp"
 	"pnyx/ratelimit"
 	"pnyx/reference"
 	"pnyx/reference/client"
@@ -222,6 +223,11 @@ func TestHandwrittenDocumentsHaveThePresentTables(t *testing.T) {
 			t.Errorf("docs/%s is out of date, run make docs: want\n%s", file, table)
 		}
 	}
+}
+
+func TestModelsAreToldWhoWroteTheTexts(t *testing.T) {
+	t.Parallel()
+	check.WantPart(t, mcp.OfStrangers, string(document(t, api.PathLLMs)), "llms.txt")
 }
 
 func TestDocumentsListThePlans(t *testing.T) {
