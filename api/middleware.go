@@ -21,7 +21,7 @@ const HeaderServerTiming = "Server-Timing"
 
 // corsAllowHeaders lists the request headers that cross-origin scripts may send. The published x402 client
 // sends a header of answers with each payment.
-const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + headerFormerPayment + ", " +
+const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + HeaderFormerPayment + ", " +
 	fiber.HeaderAccessControlExposeHeaders + ", " + fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {

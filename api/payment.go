@@ -16,8 +16,8 @@ import (
 	"pnyx/ratelimit"
 )
 
-// headerFormerPayment is the header of a payment in version 1 of the protocol.
-const headerFormerPayment = "X-PAYMENT"
+// HeaderFormerPayment is the header of a payment in version 1 of the protocol, which is refused.
+const HeaderFormerPayment = "X-PAYMENT"
 
 // authorizePayment authorizes a request by its payment. HEAD gets the challenge that
 // GET would get: there is no body to pay for.
@@ -39,8 +39,8 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
 		refusal := a.payments.Challenge(request)
-		if c.Get(headerFormerPayment) != "" {
-			refusal.Message = headerFormerPayment + " is of version 1 of x402, and version 2 is spoken here; " + refusal.Message
+		if c.Get(HeaderFormerPayment) != "" {
+			refusal.Message = HeaderFormerPayment + " is of version 1 of x402, and version 2 is spoken here; " + refusal.Message
 		}
 		return paymentError(*s.route, refusal)
 	}

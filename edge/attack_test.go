@@ -47,7 +47,7 @@ func TestAttackOnlyHeadersThatNodesReadPassTheEdge(t *testing.T) {
 	e := startEdge(t, o.URL)
 	shared := []string{"Accept-Encoding", "X-Forwarded-For", "X-Request-Id"}
 	own := append([]string{
-		access.HeaderToken, "Authorization", "Payment-Signature", "Accept", "If-None-Match", "If-Range", "Range", "Last-Event-Id",
+		access.HeaderToken, "Authorization", "Payment-Signature", "X-Payment", "Accept", "If-None-Match", "If-Range", "Range", "Last-Event-Id",
 	}, shared...)
 	tools := append([]string{"Content-Type", "Content-Length", "Origin", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"}, own...)
 	const forged = "1"

@@ -144,7 +144,7 @@ func (o Options) facts() (facts, error) {
 		Lua: program + metricsProgram, Paid: paidPattern(routes.All()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, PathRange: api.PathRange, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
 		HeaderInternal: access.HeaderInternal,
-		CallerHeaders: headers(access.HeaderToken, "Authorization", x402.HeaderPayment,
+		CallerHeaders: headers(access.HeaderToken, "Authorization", x402.HeaderPayment, api.HeaderFormerPayment,
 			"Accept", "Accept-Encoding", "If-None-Match", "If-Range", "Range", api.HeaderLastEventID),
 		MCPHeaders: headers("Content-Type", "Origin", mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName),
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,

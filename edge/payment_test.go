@@ -86,6 +86,7 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 	n := newPaymentNode(t)
 	path := pathOf(0)
 	n.wantUnchanged(path)
+	n.wantUnchanged(path, api.HeaderFormerPayment, "of version 1")
 	payment := n.sign(path)
 	env.Want(t, http.StatusPaymentRequired, env.Must(n.try(http.MethodHead, path, x402.HeaderPayment, payment))(t).status, "HEAD", "the challenge")
 	first := n.with(payment, path)

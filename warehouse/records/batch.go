@@ -73,6 +73,7 @@ func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
 func (c *ChangeSet) add(r record.Record, key record.Key) {
 	switch r := r.(type) {
 	case *record.DAO:
+		c.Sources[record.SourceRef{ID: r.ID}] = true // itself: it may have no sources
 		for _, source := range r.Sources {
 			c.Sources[source] = true
 		}

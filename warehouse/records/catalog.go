@@ -62,10 +62,13 @@ type CatalogSource struct {
 }
 
 // OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
-// does not know is a DAO of its own.
+// does not know is a DAO of its own, and one without a provider is the DAO itself.
 func (c Catalog) OwnerOf(source record.SourceRef) string {
 	if id, known := c.Owner[source]; known {
 		return id
+	}
+	if source.Provider == "" {
+		return source.ID
 	}
 	return c.ownID(source)
 }
