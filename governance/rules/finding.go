@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 8
+const FindingsVersion = 9
 
 // The rules that code names.
 const (
