@@ -3,11 +3,14 @@ package cache
 import (
 	"context"
 	"errors"
+	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/backoff"
 )
 
 // Notification tells API nodes what was published.
@@ -96,25 +99,37 @@ func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 const subscriptionCheckInterval = 15 * time.Second
 
 // subscribe calls received with each message of a channel, and connected whenever the
-// connection is made, until ctx ends.
+// connection is made, until ctx ends. What Redis refuses is asked for again: the client takes
+// a connection whose subscription was refused for a good one.
 func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
+	const firstPause = 100 * time.Millisecond
+	for pause := firstPause; ctx.Err() == nil; pause = backoff.Next(pause) {
+		s.receive(ctx, channel, func() { pause = firstPause; connected() }, received)
+		backoff.Wait(ctx, backoff.Jitter(pause))
+	}
+}
+
+// receive is subscribe until the first error.
+func (s *Store) receive(ctx context.Context, channel Key, connected func(), received func(message string)) {
 	subscription := Client(s.conn).Subscribe(ctx, string(channel))
 	defer subscription.Close()
-	messages := subscription.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(subscriptionCheckInterval))
-	for {
-		select {
-		case <-ctx.Done():
+	defer context.AfterFunc(ctx, func() { subscription.Close() })()
+	for pinged := false; ; {
+		message, err := subscription.ReceiveTimeout(ctx, subscriptionCheckInterval)
+		var timeout net.Error
+		switch {
+		case err == nil:
+			pinged = false
+		case pinged || !errors.As(err, &timeout) || !timeout.Timeout() || subscription.Ping(ctx) != nil:
 			return
-		case message, open := <-messages:
-			if !open {
-				return
-			}
-			switch message := message.(type) {
-			case *redis.Subscription:
-				connected()
-			case *redis.Message:
-				received(message.Payload)
-			}
+		default:
+			pinged = true
+		}
+		switch message := message.(type) {
+		case *redis.Subscription:
+			connected()
+		case *redis.Message:
+			received(message.Payload)
 		}
 	}
 }
