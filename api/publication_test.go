@@ -151,6 +151,24 @@ func TestMissingViewIs404OnlyAfterAFullPublication(t *testing.T) {
 	n.wantUnavailable("/v2/daos/nobody")
 }
 
+// The status of all data names no DAO that might not exist.
+func TestALostStatusOfAllDataIsUnavailableAndAskedForAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	client := env.RedisClient(t, n.redisURL)
+	for _, key := range []cache.Key{cache.DataStatusKey(""), cache.DAODetailKey("uniswap")} {
+		env.MustDo(t, client.Del(t.Context(), string(key)).Err())
+	}
+	n.wantUnavailable("/v2/meta/data-status")
+	found, err := n.Store.Standing(t.Context())
+	if err != nil || !found.RepublishRequested {
+		t.Errorf("got %+v, %v, want a full publication requested", found, err)
+	}
+	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound || strings.Contains(string(got.body), "did you mean") {
+		t.Errorf("got %d %s, want 404 without itself as what is meant", got.status, got.body)
+	}
+}
+
 func TestWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{unpublished: true})

@@ -146,7 +146,7 @@ func (b *Backend) NameNearestDAO(ctx context.Context, err error) error {
 		return err
 	}
 	near, missing := b.nearestDAO(ctx, subject["daoId"])
-	if missing != nil || near == "" {
+	if missing != nil || near == "" || near == subject["daoId"] {
 		return err
 	}
 	named := *failed

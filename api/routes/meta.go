@@ -66,7 +66,12 @@ func (p statusParams) tags() []cache.Tag {
 func dataStatus(b *Backend, ctx context.Context, r *Request, p statusParams) (Answer, error) {
 	found, err := viewOf(
 		func(p statusParams) cache.Key { return cache.DataStatusKey(p.DAOID) },
-		func(p statusParams) *apierror.Error { return apierror.NotFound("daoId", p.DAOID) }, stateLags,
+		func(p statusParams) *apierror.Error {
+			if p.DAOID == "" {
+				return nil
+			}
+			return apierror.NotFound("daoId", p.DAOID)
+		}, stateLags,
 	)(b, ctx, r, p)
 	found.ByContent = true
 	return found, err

@@ -236,7 +236,7 @@ func (t *leaderTerm) republish(ctx context.Context, now time.Time, runIDs string
 // republishCorrupt runs a full publication because a node found a view that it cannot decode.
 func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
-		"publishing everything again: a view does not decode")
+		"publishing everything again: a view is missing or does not decode")
 	if err := t.publishAll(ctx, now, runIDs); err != nil {
 		return err
 	}
