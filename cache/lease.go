@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +23,8 @@ type Lease struct {
 	key    Key
 	holder string
 	ttl    time.Duration
+	// renewed is when the last successful Acquire began.
+	renewed atomic.Pointer[time.Time]
 }
 
 // NewLease returns the lease of the publisher. It is not held yet and lasts for ttl after
@@ -53,8 +56,14 @@ return 1`)
 
 // Acquire takes the lease if it is free, or renews it. The error is ErrNotLeader
 // while another process holds it, or ErrUnavailable.
-func (l *Lease) Acquire(ctx context.Context) error {
-	err := runScript(ctx, l, renew, []string{string(l.key)}, l.ttl.Milliseconds())
+func (l *Lease) Acquire(ctx context.Context) (err error) {
+	began := time.Now()
+	defer func() {
+		if err == nil {
+			l.renewed.Store(&began)
+		}
+	}()
+	err = runScript(ctx, l, renew, []string{string(l.key)}, l.ttl.Milliseconds())
 	if !errors.Is(err, ErrNotLeader) {
 		return err
 	}
@@ -66,6 +75,13 @@ func (l *Lease) Acquire(ctx context.Context) error {
 		return ErrNotLeader
 	}
 	return nil
+}
+
+// IsCurrent reports whether the lease was renewed less than a TTL ago. It is false in a process
+// that was paused for longer, even before Hold has noticed.
+func (l *Lease) IsCurrent() bool {
+	renewed := l.renewed.Load()
+	return renewed != nil && time.Since(*renewed) < l.ttl
 }
 
 // Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Three

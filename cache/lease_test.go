@@ -55,6 +55,9 @@ func leaseExpires(t *bench) {
 	first, second := t.store.NewLease(200*time.Millisecond), t.store.NewLease(time.Hour)
 	t.wantAcquire("first", first, nil)
 	env.Until(t.T, func() error { return second.Acquire(t.Context()) })
+	if first.IsCurrent() || !second.IsCurrent() {
+		t.Error("who lost the lease by the clock takes it for current, or who has it does not")
+	}
 	t.wantAcquire("first, after its end", first, cache.ErrNotLeader)
 }
 

@@ -46,7 +46,7 @@ func NewLeader(o Options) *Leader {
 	}
 	l.webhooks = webhook.New(webhook.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), V2LaunchedAt: o.V2LaunchedAt, Now: time.Now,
-		Logger: o.Logger, Metrics: o.Metrics,
+		Leads: l.lease.IsCurrent, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	changes := changelog.New(changelog.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Format: fmt.Sprint(publish.TopicRulesVersion), OnChanges: newChangeMetrics(o.Metrics),

@@ -54,6 +54,8 @@ type Options struct {
 	V2LaunchedAt time.Time
 	// Now is the clock that attempts go by.
 	Now func() time.Time
+	// Leads is false once another worker may deliver; nil means that none does.
+	Leads func() bool
 	// Logger receives errors, and which endpoints are turned off.
 	Logger  *slog.Logger
 	Metrics prometheus.Registerer

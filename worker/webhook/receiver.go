@@ -106,6 +106,9 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 		if failed[delivery.Subject] {
 			continue
 		}
+		if leads := r.term.Leads; leads != nil && !leads() { // the process was paused: another leader sends the rest
+			break
+		}
 		outcome := r.attempt(ctx, delivery)
 		if ctx.Err() != nil {
 			return len(due), context.Cause(ctx) // what was cut off is sent again
