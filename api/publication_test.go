@@ -164,7 +164,7 @@ func TestALostStatusOfAllDataIsUnavailableAndAskedForAgain(t *testing.T) {
 	if err != nil || !found.RepublishRequested {
 		t.Errorf("got %+v, %v, want a full publication requested", found, err)
 	}
-	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound || strings.Contains(string(got.body), "did you mean") {
+	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound || strings.Contains(got.body, "did you mean") {
 		t.Errorf("got %d %s, want 404 without itself as what is meant", got.status, got.body)
 	}
 }

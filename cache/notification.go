@@ -104,14 +104,13 @@ const subscriptionCheckInterval = 15 * time.Second
 func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
 	const firstPause = 100 * time.Millisecond
 	for pause := firstPause; ctx.Err() == nil; pause = backoff.Next(pause) {
-		s.receive(ctx, channel, func() { pause = firstPause; connected() }, received)
+		receive(ctx, Client(s.conn).Subscribe(ctx, string(channel)), func() { pause = firstPause; connected() }, received)
 		backoff.Wait(ctx, backoff.Jitter(pause))
 	}
 }
 
-// receive is subscribe until the first error.
-func (s *Store) receive(ctx context.Context, channel Key, connected func(), received func(message string)) {
-	subscription := Client(s.conn).Subscribe(ctx, string(channel))
+// receive is subscribe until the first error. It closes the subscription.
+func receive(ctx context.Context, subscription *redis.PubSub, connected func(), received func(message string)) {
 	defer subscription.Close()
 	defer context.AfterFunc(ctx, func() { subscription.Close() })()
 	for pinged := false; ; {
