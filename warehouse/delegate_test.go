@@ -291,6 +291,26 @@ func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 	}
 }
 
+// The first of two DAOs in order of ids has a source that both state.
+func TestADAOHasDelegatesBeforeItHasProposals(t *testing.T) {
+	t.Parallel()
+	w, conn := openViews(t)
+	governor, space := record.SourceRef{Provider: governance.Governor, ID: "g"}, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
+	appendAll(t, w, &record.DAO{ID: "other", Sources: []record.SourceRef{space}}, &record.DAO{ID: "dao", Sources: []record.SourceRef{governor, space}},
+		&record.Source{SourceRef: governor, Token: tokenB},
+		&record.Delegation{Placed: record.Placed{Scope: tokenB, Block: 1}, Delegator: "0x1", Delegates: []string{"0x2"}},
+		&record.Delegation{Placed: record.Placed{Scope: registry + "/dao.eth", Block: 1}, Delegator: "0x1", Delegates: []string{"0x3"}})
+	q := query.Delegates{DAOID: "dao", Order: query.DelegatesByPower}
+	q.Limit = 9
+	var got []string
+	for _, row := range env.Must(pages.ListDelegates(t.Context(), w, q))(t) {
+		got = append(got, row.DelegationScope.String()+" "+row.VoterIdentity)
+	}
+	env.WantSame(t, "delegates", []string{tokenB + " 0x2", registry + "/dao.eth 0x3"}, got)
+	env.WantSame(t, "scopes", []string{"dao " + tokenB, "dao " + registry + "/dao.eth"},
+		env.Column(t, conn, "SELECT concat(dao_id, ' ', scope) FROM dao_scopes ORDER BY scope"))
+}
+
 func TestDelegationsOfEarlierVersionsToTheZeroAddressAreToNobody(t *testing.T) {
 	t.Parallel()
 	o := warehouse.Options{URL: env.DatabaseURL(t)}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ func ReadDelegationScopes(ctx context.Context, w *warehouse.Warehouse) (Delegati
 			s.add(r.DAOID, r.Scope)
 		case "source":
 			owners[source] = r.DAOID
+		case "unclaimed source":
+			owners[source] = cmp.Or(owners[source], r.DAOID)
 		case "source token":
 			s.OfSource[source] = r.Scope
 		case "delegations":

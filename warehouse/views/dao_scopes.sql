@@ -6,6 +6,32 @@ CREATE OR REPLACE VIEW $views.dao_scopes
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'Which DAO uses which tokens and spaces of registries.'
 AS
+WITH
+    claimed AS
+    (
+        SELECT
+            dao_id,
+            arrayJoin(arrayZip(source_providers, source_ids)) AS source
+        FROM $data.daos FINAL
+    ),
+    owners AS
+    (
+        SELECT
+            min(dao_id) AS dao_id,
+            source.1 AS provider,
+            source.2 AS source_id
+        FROM claimed
+        GROUP BY source
+
+        UNION ALL
+
+        SELECT DISTINCT
+            dao_id,
+            toString(provider) AS provider,
+            toString(source_id) AS source_id
+        FROM $data.proposal_states FINAL
+        WHERE dao_id != '' AND (toString(provider), toString(source_id)) GLOBAL NOT IN (SELECT source.1, source.2 FROM claimed)
+    )
 SELECT DISTINCT
     dao_id,
     scope
@@ -19,7 +45,7 @@ FROM
     UNION ALL
 
     SELECT
-        state.dao_id AS dao_id,
+        owners.dao_id AS dao_id,
         source.token AS scope
     FROM
     (
@@ -30,20 +56,12 @@ FROM
         FROM $data.sources FINAL
         WHERE token != ''
     ) AS source
-    INNER JOIN
-    (
-        SELECT DISTINCT
-            dao_id,
-            toString(provider) AS provider,
-            toString(source_id) AS source_id
-        FROM $data.proposal_states FINAL
-        WHERE dao_id != ''
-    ) AS state ON source.provider = state.provider AND source.source_id = state.source_id
+    INNER JOIN owners ON source.provider = owners.provider AND source.source_id = owners.source_id
 
     UNION ALL
 
     SELECT
-        state.dao_id AS dao_id,
+        owners.dao_id AS dao_id,
         held.scope AS scope
     FROM
     (
@@ -53,12 +71,5 @@ FROM
         FROM $data.delegations
         WHERE position(scope, '/') > 0
     ) AS held
-    INNER JOIN
-    (
-        SELECT DISTINCT
-            dao_id,
-            toString(source_id) AS source_id
-        FROM $data.proposal_states FINAL
-        WHERE dao_id != '' AND provider = 'snapshot'
-    ) AS state ON held.space = state.source_id
+    INNER JOIN owners ON owners.provider = 'snapshot' AND held.space = owners.source_id
 );

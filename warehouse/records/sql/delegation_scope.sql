@@ -9,16 +9,37 @@ FROM daos FINAL
 
 UNION ALL
 
+-- A DAO has its sources before they have proposals.
 SELECT
     'source',
-    dao_id,
+    min(dao_id),
+    provider,
+    source_id,
+    ''
+FROM
+(
+    SELECT
+        dao_id,
+        arrayJoin(arrayZip(source_providers, source_ids)) AS source,
+        source.1 AS provider,
+        source.2 AS source_id
+    FROM daos FINAL
+)
+GROUP BY
+    provider,
+    source_id
+
+UNION ALL
+
+SELECT
+    'unclaimed source',
+    min(dao_id),
     toString(provider),
     toString(source_id),
     ''
 FROM proposal_states FINAL
 WHERE dao_id != ''
 GROUP BY
-    dao_id,
     provider,
     source_id
 
