@@ -219,7 +219,7 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	for i, source := range sources {
 		topics[i] = &record.Topic{
 			Host: source.ID, ExternalID: "7", Title: source.ID, Slug: "topic", Posts: 40, Visible: true,
-			CreatedAt: new(hour(-90)), UpdatedAt: new(hour(-50)),
+			CreatedAt: new(hour(-90)), LastPostAt: new(hour(-50)),
 		}
 	}
 	f.append(dao)

@@ -295,14 +295,15 @@ func TestVisibleTopicsYieldEventsAndSignals(t *testing.T) {
 	topic := func(id string, posts uint64, visible bool) *record.Topic {
 		return &record.Topic{
 			Host: "forum.example", ExternalID: id, Title: "Topic " + id, Slug: "topic", Posts: posts, Visible: visible,
-			CreatedAt: new(hour(-90)), UpdatedAt: new(hour(-50)),
+			CreatedAt: new(hour(-90)), UpdatedAt: new(hour(-50)), LastPostAt: new(hour(-50)),
 		}
 	}
-	h.append(topic("1", 40, true), topic("2", 40, false))
-	h.waitForEvents("forum.example", "forum_topic_created exact -90")
+	undated := topic("3", 40, true) // nobody knows when its last post was
+	undated.UpdatedAt, undated.LastPostAt = undated.CreatedAt, nil
+	h.append(topic("1", 40, true), topic("2", 40, false), undated)
+	h.waitForEvents("forum.example", "forum_topic_created exact -90", "forum_topic_created exact -90")
 	h.waitForSignals("forum.example", "forum_activity_burst 45")
-	hidden := topic("1", 40, false)
-	h.append(hidden)
+	h.append(topic("1", 40, false), topic("3", 40, false))
 	h.waitForEvents("forum.example")
 	h.waitForSignals("forum.example")
 }

@@ -78,7 +78,7 @@ func topicEvent(t feed.FeedTopic, key string, discovered map[string]governance.T
 }
 
 func topicSignals(t feed.FeedTopic, key string) ([]feed.FeedSignal, error) {
-	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
+	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.LastPostAt}
 	var rows []feed.FeedSignal
 	for _, rule := range rules.SignalRules() {
 		hit, found := rule.OnTopic(facts)

@@ -6,13 +6,13 @@ SELECT
     topic.slug AS slug,
     topic.posts AS posts,
     topic.created_at AS created_at,
-    topic.updated_at AS updated_at,
+    topic.last_post_at AS last_post_at,
     topic.visible AS visible,
     topic.discovered_at AS discovered_at,
     topic.version AS revision,
     owner.dao_id AS dao_id,
     if(owner.id_prefix = '', 0, sipHash64(owner.id_prefix)) AS context
-FROM (SELECT host, external_id, title, slug, posts, created_at, updated_at, visible, discovered_at, version FROM topics FINAL) AS topic
+FROM (SELECT host, external_id, title, slug, posts, created_at, last_post_at, visible, discovered_at, version FROM topics FINAL) AS topic
 GLOBAL INNER JOIN forum_owners AS owner ON topic.host = owner.host
 GLOBAL LEFT JOIN
 (
