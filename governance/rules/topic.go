@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // RelevantFrom is the score from which a topic counts as about governance. A topic that
@@ -117,7 +118,7 @@ func TopicRules() []TopicRule {
 		},
 		{
 			"long_post", fmt.Sprintf("The first post has at least %d characters.", longBody), 5,
-			func(t topicWords) bool { return len(t.Body) >= longBody },
+			func(t topicWords) bool { return utf8.RuneCountInString(t.Body) >= longBody },
 		},
 		{
 			"replies", fmt.Sprintf("There are at least %d replies.", someReplies), 5,
@@ -188,10 +189,11 @@ func bracketed(title string) string {
 	return marks.String()
 }
 
-// countOf counts how many of the terms are among the words.
+// countOf counts how many of the terms are among the words. Hyphens split terms, as they do texts.
 func countOf(words []string, terms string) (found int) {
+	text := " " + strings.Join(words, " ") + " "
 	for term := range strings.FieldsSeq(terms) {
-		if slices.Contains(words, term) {
+		if strings.Contains(text, " "+strings.ReplaceAll(term, "-", " ")+" ") {
 			found++
 		}
 	}

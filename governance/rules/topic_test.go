@@ -28,10 +28,12 @@ func TestTopicRulesApplyAsDocumented(t *testing.T) {
 		{rules: "tag", hit: rules.TopicFacts{Tags: []string{"x", "season-4"}}, miss: rules.TopicFacts{Tags: []string{"seasonal"}}},
 		{rules: "tag", hit: rules.TopicFacts{Tags: []string{"security-council"}}, miss: rules.TopicFacts{Tags: []string{"security"}}},
 		{rules: "body", hit: rules.TopicFacts{Body: terms + " of the treasury"}, miss: rules.TopicFacts{Body: terms}},
-		{rules: "long_post", hit: rules.TopicFacts{Body: strings.Repeat("x", 1500)}, miss: rules.TopicFacts{Body: strings.Repeat("x", 1499)}},
+		{rules: "long_post", hit: rules.TopicFacts{Body: strings.Repeat("ж", 1500)}, miss: rules.TopicFacts{Body: strings.Repeat("ж", 1499)}},
 		{rules: "replies", hit: rules.TopicFacts{Replies: 10}, miss: rules.TopicFacts{Replies: 9}},
 		{rules: "replies many_replies", hit: rules.TopicFacts{Replies: 50}},
 		{rules: "category off_topic", hit: rules.TopicFacts{Category: "Proposals, memes"}, miss: rules.TopicFacts{Category: "memories"}},
+		{rules: "category off_topic", hit: rules.TopicFacts{Category: "Proposals (Off-Topic)"}, miss: rules.TopicFacts{Category: "Topic off"}},
+		{rules: "body", hit: rules.TopicFacts{Body: terms + " token-holders"}, miss: rules.TopicFacts{Body: terms + " token"}},
 		{rules: "proposal_title category_stub", hit: rules.TopicFacts{Title: "About the Proposal category"}, miss: rules.TopicFacts{Title: "About the category x"}},
 	} {
 		t.Run(c.rules, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // TopicRulesVersion is the version of the rules for topics: how posts are read, what
 // links name, what is relevant. Raising it publishes every topic again.
-const TopicRulesVersion = 1
+const TopicRulesVersion = 2
 
 type topicPublication struct {
 	*run
