@@ -148,7 +148,7 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 // closeRace returns the two leading choices, and whether they are close over enough ballots.
 func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
 	ahead, found := f.leadingPair(s)
-	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
+	return ahead, found && s.Votes >= minBallots && ahead.margin.Shift(2).LessThanOrEqual(s.Power.Mul(decimal.NewFromInt(closeMarginPercent)))
 }
 
 func (f VoteFacts) label(choice int) string { return Quoted(f.Choices[choice].Label, maxLabelRunes) }
@@ -287,7 +287,7 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 // too few votes before.
 func (f VoteFacts) compared() (usual, percent decimal.Decimal, known bool) {
 	usual, known = f.usualVotes()
-	if !known || !f.ended() || f.Final.Votes == 0 || !usual.IsPositive() {
+	if !known || !f.ended() || !usual.IsPositive() {
 		return decimal.Zero, decimal.Zero, false
 	}
 	return usual, percentOf(decimal.NewFromUint64(f.Final.Votes), usual), true

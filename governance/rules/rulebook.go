@@ -54,9 +54,9 @@ func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that past windows keep their\n" +
 		"signals. They use no partial or provisional numbers.\n\n" +
-		"A vote is valid if it met its quorum, if any. A lead decides a valid vote in which each ballot is for\n" +
-		"one choice, unless the outcome is another one or the proposal fails by a quorum of rejection. Nobody competes with\n" +
-		"those who abstain. A signal's title begins with the DAO's name.\n\n" +
+		"Leads and largest ballots are those of votes in which each ballot is for one choice, without a quorum of rejection.\n" +
+		"A vote is valid if it met its quorum, if any. A lead decides a valid vote, unless the outcome is another one. Nobody\n" +
+		"competes with those who abstain. A signal's title begins with the DAO's name.\n\n" +
 		weighing() +
 		"In parentheses: what to do, and when the signal is detected.\n\n")
 	for _, rule := range SignalRules() {

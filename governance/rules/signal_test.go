@@ -142,7 +142,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 
 		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 33, hoursBefore(6)},
 		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 49, hoursBefore(6)},
-		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.6", "47.4") }, false, 0, 0},
+		{"close_race", "5.02 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.51", "47.49") }, false, 0, 0},
 		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(4, "50", "50") }, false, 0, 0},
 		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "0") }, false, 0, 0},
 		{"close_race", "weighted ballots", func(f *rules.VoteFacts) {
@@ -151,7 +151,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 
 		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 27, voteEnd},
 		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 44, voteEnd},
-		{"contested_result", "5.2 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.6", "47.4") }, false, 0, 0},
+		{"contested_result", "5.02 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.51", "47.49") }, false, 0, 0},
 		{"contested_result", "still open", func(f *rules.VoteFacts) { f.Final, f.Closed = standing(5, "50", "50"), false }, false, 0, 0},
 
 		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 36, voteEnd},
@@ -179,6 +179,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"participation_drop", "half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
 		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(90, 90, 90, 90) }, false, 0, 0},
 		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
+		{"participation_drop", "nobody", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final = earlier(50, 50, 50, 50, 50), rules.Result{} }, true, 50, voteEnd},
 		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 21, voteEnd},
 
 		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 21, voteEnd},
