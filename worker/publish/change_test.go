@@ -40,6 +40,22 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 	}
 }
 
+// A DAO without sources is one, and has the name that its record states last, also where a batch of ballots comes along.
+func TestADAOWithoutSourcesIsPublished(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.step()
+	for _, name := range []string{"first", "second"} {
+		e.append([]record.Record{&record.DAO{ID: "empty", Name: name}})
+		e.propose(name, "space-0", false)
+		e.step()
+		var detail governance.DAODetail
+		view := env.Must(e.publisher.Store.View(t.Context(), cache.DAODetailKey("empty")))(t)
+		env.MustDo(t, view.Decode(&detail))
+		env.Want(t, name, detail.Name, "name")
+	}
+}
+
 // TestChangesTellOfBatchesThatLandWhileEverythingIsPublished commits a proposal before each command
 // that the publication after a flush sends to Redis: between any two of its reads.
 func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
