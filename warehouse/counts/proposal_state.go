@@ -206,7 +206,7 @@ type PublishedSource struct {
 	record.SourceRef
 }
 
-// PublishedSources returns the sources of published proposals, also those that another DAO has by now.
+// PublishedSources returns the sources of published proposals and topics, also those that another DAO has by now.
 func PublishedSources(ctx context.Context, w *warehouse.Warehouse) ([]PublishedSource, error) {
 	type row struct {
 		DAOID              string `ch:"dao_id"`

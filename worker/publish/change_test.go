@@ -40,6 +40,23 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 	}
 }
 
+// Two DAOs state a forum: the first in order of ids has it, and the other one has it no more.
+func TestADAOLosesAForum(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	forum := []record.SourceRef{{Provider: governance.Discourse, ID: "forum.org"}}
+	e.append([]record.Record{&record.DAO{ID: "b", Name: "B", Sources: forum}, &record.Topic{Host: "forum.org", ExternalID: "1", Posts: 1, Visible: true}})
+	e.step()
+	e.append([]record.Record{&record.DAO{ID: "a", Name: "A", Sources: forum}})
+	e.step()
+	for id, want := range map[string][]governance.Provider{"a": {governance.Discourse}, "b": {}} {
+		var detail governance.DAODetail
+		view := env.Must(e.publisher.Store.View(t.Context(), cache.DAODetailKey(id)))(t)
+		env.MustDo(t, view.Decode(&detail))
+		env.WantSame(t, id, want, detail.SourceTypes)
+	}
+}
+
 // A DAO without sources is one, and has the name that its record states last, also where a batch of ballots comes along.
 func TestADAOWithoutSourcesIsPublished(t *testing.T) {
 	t.Parallel()

@@ -129,6 +129,9 @@ func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool
 	var owned []counts.OwnedSource
 	for source := range sources {
 		work.topics.addForum(source)
+		if id := formerDAO[source]; id != "" && source.Provider.IsForum() {
+			work.daos[id] = true
+		}
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
 		owned = append(owned, counts.OwnedSource{

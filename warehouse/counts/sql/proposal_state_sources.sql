@@ -1,8 +1,16 @@
--- Without FINAL: a source that was published under another DAO before may be named for that one, too.
+-- Without FINAL, a source whose proposals were published under another DAO before may be named for that one, too.
 SELECT DISTINCT
     dao_id,
-    provider,
-    source_id
+    toString(provider) AS provider,
+    toString(source_id) AS source_id
 FROM proposal_states
 WHERE dao_id != ''
-ORDER BY dao_id, provider, source_id
+
+UNION ALL
+
+SELECT DISTINCT
+    dao_id,
+    'discourse',
+    host
+FROM topic_states FINAL
+WHERE dao_id != ''
