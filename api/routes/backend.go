@@ -40,8 +40,9 @@ func (b *Backend) Revision() uint64 {
 }
 
 // view reads a view and decodes its payload. A missing view means that the subject does not exist,
-// which is the error missing, only if everything is published; otherwise, and where missing is
-// nil because every publication writes the view, the error is 503. The second read closes the gap in which Redis may have been flushed and filled again.
+// which is the error missing, only if everything is published; otherwise, and where missing is nil because every
+// publication writes the view, the error is 503. The second read closes the gap in which Redis may have been flushed
+// and filled again.
 func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
 	v, err := b.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {

@@ -54,7 +54,7 @@ func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that past windows keep their\n" +
 		"signals. They use no partial or provisional numbers.\n\n" +
-		"Leads and largest ballots are those of votes in which each ballot is for one choice, without a quorum of rejection.\n" +
+		"Leads and largest ballots are of votes in which a ballot is for one choice, without a quorum of rejection.\n" +
 		"A vote is valid if it met its quorum, if any. A lead decides a valid vote, unless the outcome is another one. Nobody\n" +
 		"competes with those who abstain. A signal's title begins with the DAO's name.\n\n" +
 		weighing() +
