@@ -115,23 +115,57 @@ type ChoiceBounds struct {
 	// does not state.
 	Least int `json:"least" msgpack:"least"`
 	Most  int `json:"most" msgpack:"most"`
-	// Divides says that a ballot for several choices states the share of each.
-	Divides bool `json:"divides" msgpack:"divides"`
+	// Form is how a ballot states its choices; empty for any.
+	Form ChoiceForm `json:"form" msgpack:"form"`
+}
+
+// ChoiceForm is how a ballot states its choices.
+type ChoiceForm string
+
+// The forms.
+const (
+	NumberForm  ChoiceForm = "number"
+	ListForm    ChoiceForm = "list"
+	WeightsForm ChoiceForm = "weights"
+)
+
+// FormOf returns the form of a choice in JSON; empty for one that names its choices otherwise.
+func FormOf(raw string) ChoiceForm {
+	if raw == "" {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		return ""
+	case '[':
+		return ListForm
+	case '{':
+		return WeightsForm
+	}
+	return NumberForm
 }
 
 // ChoiceBounds returns the bounds of a vote with a number of stated choices. On Snapshot, a ballot for
 // one choice names one, and a ranking names all; on a Governor every ballot is valid.
 func (p Provider) ChoiceBounds(v VoteType, choices int) ChoiceBounds {
-	switch {
-	case p == Snapshot && slices.Contains([]VoteType{SingleChoice, Basic}, v):
-		return ChoiceBounds{Most: 1}
-	case p == Snapshot && slices.Contains([]VoteType{RankedChoice, Copeland}, v):
-		return ChoiceBounds{Least: choices, Most: choices}
+	b := ChoiceBounds{Most: choices}
+	if p != Snapshot {
+		return b
 	}
-	return ChoiceBounds{Most: choices, Divides: v.DividesPower()}
+	switch v {
+	case SingleChoice, Basic:
+		b.Most, b.Form = 1, NumberForm
+	case RankedChoice, Copeland:
+		b.Least, b.Form = choices, ListForm
+	case Approval:
+		b.Form = ListForm
+	case Weighted, Quadratic:
+		b.Form = WeightsForm
+	}
+	return b
 }
 
-// Allow reports whether a ballot that names some choices, with the share of each or without, is valid.
-func (b ChoiceBounds) Allow(choices int, shares bool) bool {
-	return choices >= b.Least && (b.Most == 0 || choices <= b.Most) && (shares || choices <= 1 || !b.Divides)
+// Allow reports whether a ballot that names some choices in some form is valid.
+func (b ChoiceBounds) Allow(choices int, form ChoiceForm) bool {
+	return choices >= b.Least && (b.Most == 0 || choices <= b.Most) && (form == "" || b.Form == "" || form == b.Form)
 }

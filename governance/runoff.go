@@ -12,6 +12,8 @@ import (
 type Ranking struct {
 	// Choices holds choice keys, the first preference first, none twice.
 	Choices []string
+	// Form is how they state their choices.
+	Form ChoiceForm
 	// Votes is the number of ballots.
 	Votes uint64
 	// Power is the sum of their voting power.

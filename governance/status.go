@@ -96,6 +96,3 @@ const (
 	Quadratic    VoteType = "quadratic"
 	Copeland     VoteType = "copeland"
 )
-
-// DividesPower reports whether a ballot states which share of its power each of its choices gets.
-func (v VoteType) DividesPower() bool { return v == Weighted || v == Quadratic }

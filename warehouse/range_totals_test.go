@@ -46,7 +46,7 @@ func TestEveryWayOfCountingIsTheSame(t *testing.T) {
 		refs = append(refs, ref(proposal).Hash())
 	}
 	tallies := env.Must(counts.VoteTotalsOf(t.Context(), w, refs))(t)
-	if len(tallies) != 3 || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast || tallies[refs[0]].Malformed == 0 {
+	if len(tallies) != 3 || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast || tallies[refs[0]].Forms[counts.Malformed] == 0 {
 		t.Fatalf("got %+v, want many votes, some of them recast", tallies)
 	}
 	type count = func(context.Context, *warehouse.Warehouse, []record.RefHash) (map[record.RefHash]counts.VoteTotals, error)

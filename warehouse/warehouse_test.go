@@ -248,8 +248,8 @@ func TestRankedBallotsAreGroupedByPreference(t *testing.T) {
 	hash := ref("ranked").Hash()
 	rankings := env.Must(counts.Rankings(t.Context(), w, []record.RefHash{hash}))(t)
 	want := []governance.Ranking{
-		{Choices: []string{"1", "2"}, Votes: 2, Power: decimal.NewFromInt(4)},
-		{Choices: []string{"2", "1"}, Votes: 1, Power: decimal.NewFromInt(2)},
+		{Choices: []string{"1", "2"}, Form: governance.NumberForm, Votes: 2, Power: decimal.NewFromInt(4)},
+		{Choices: []string{"2", "1"}, Form: governance.NumberForm, Votes: 1, Power: decimal.NewFromInt(2)},
 	}
 	env.WantSame(t, "rankings", want, rankings[hash], cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) }))
 }

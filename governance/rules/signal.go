@@ -93,8 +93,9 @@ func (r SignalRule) complete(hit RuleHit, title string) RuleHit {
 	return hit
 }
 
-// talliesVersion is the version of the tallies that rules see. In 2, invalid ballots support nothing.
-const talliesVersion = 2
+// talliesVersion is the version of the tallies that rules see. In 2, invalid ballots support nothing; in 3,
+// ballots in the form of another vote type are invalid.
+const talliesVersion = 3
 
 // FeedRulesVersion is a hash of the event types and the signal rules. Events and signals
 // that were derived under another version have to be derived again.

@@ -37,6 +37,16 @@ func TestEveryInvalidBallotRaisesTheFlag(t *testing.T) {
 		{"weighted", "[1,2]", "1", true, true},
 		{"approval", "[2,1]", "1", false, true},
 		{"ranked-choice", "[2,1]", "1", false, true},
+		{"single-choice", "[1]", "1", true, false},
+		{"basic", `{"1":1}`, "1", true, false},
+		{"approval", "1", "1", true, false},
+		{"approval", `{"1":1,"2":1}`, "1", true, true},
+		{"ranked-choice", `{"1":3,"2":2,"3":1}`, "1", true, false},
+		{"ranked-choice", "[]", "1", true, false},
+		{"copeland", "1", "1", true, true},
+		{"weighted", "1", "1", true, false},
+		{"quadratic", "[1]", "1", true, true},
+		{"plural", "[1]", "1", false, false}, // a type of the future
 	}
 	var proposals, ballots []string
 	for n, c := range cases {

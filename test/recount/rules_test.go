@@ -623,12 +623,16 @@ func (p *poll) comesTo(scores []*big.Rat, without func(cast) bool) bool {
 	return true
 }
 
-// malformed reports whether a ballot names a choice that does not exist, or one twice, or divides its power
-// without weights.
+// malformed reports whether a ballot names a choice that does not exist, or one twice, or is in the form
+// of another vote type.
 func (p *poll) malformed(b cast) bool {
 	named := slices.Sorted(slices.Values(b.positions()))
-	divides := p.kind == "weighted" || p.kind == "quadratic"
-	return len(slices.Compact(slices.Clone(named))) < len(named) || divides && len(named) > 1 && strings.HasPrefix(string(b.choice), "[") ||
+	form := map[string]string{
+		"single-choice": "", "basic": "", "approval": "[", "ranked-choice": "[", "copeland": "[", "weighted": "{", "quadratic": "{",
+	}
+	begins, known := form[p.kind]
+	begun := strings.TrimRight(string(b.choice)[:1], `-0123456789"`)
+	return len(slices.Compact(slices.Clone(named))) < len(named) || known && begun != begins ||
 		p.keys != nil && slices.ContainsFunc(named, func(position int) bool { return position < 1 || position > len(p.keys) })
 }
 

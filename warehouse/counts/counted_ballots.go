@@ -83,7 +83,7 @@ func queryCounted(
 	if err != nil {
 		return nil, err
 	}
-	ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_malformed"))
+	ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_form"))
 	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated))
 	return w.Conn.Query(ctx, fmt.Sprintf(sqlText(name), ballots))
 }
@@ -122,7 +122,7 @@ func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, re
 
 // merged is counted for the merged table, which is slower, and correct while ballots arrive.
 func merged[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
-	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"), "proposal_ref", sqlText("counted_ballots_malformed"),
+	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"), "proposal_ref", sqlText("counted_ballots_form"),
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	rows, err := w.QueryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
 	values, _, err := read(rows, err)

@@ -99,7 +99,7 @@ func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []P
 			warehouse.TimeOrNull(s.CreatedAt), warehouse.TimeOrNull(s.UpdatedAt), warehouse.TimeOrNull(s.StartAt),
 			warehouse.TimeOrNull(s.EndAt), warehouse.TimeOrNull(s.LastVotedAt), warehouse.TimeOrNull(s.NextChangeAt),
 			warehouse.NonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
-			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), s.Bounds.Divides, warehouse.NonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
+			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), string(s.Bounds.Form), warehouse.NonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
 			s.QuorumReached, warehouse.TimeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed,
 			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision)
 	})
@@ -141,7 +141,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 		ChoicesCounted           bool
 		LeastChoices             uint16
 		MostChoices              uint16
-		DividesPower             bool
+		ChoiceForm               governance.ChoiceForm
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
 	return warehouse.Values(rows, func(r row) ProposalState {
@@ -154,7 +154,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
 			}
 		}
-		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower}
+		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Form: r.ChoiceForm}
 		return r.ProposalState
 	}), err
 }

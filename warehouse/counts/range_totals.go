@@ -58,7 +58,7 @@ func RangeTotals(ctx context.Context, w *warehouse.Warehouse, ref record.RefHash
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	// The totals of ranges are totals of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
-		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, sqlText("counted_ballots_malformed"), condition))
+		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, sqlText("counted_ballots_form"), condition))
 	found, err := warehouse.Find[rangeTotalsRow](ctx, w, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)), sql, args...)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ func selectRankings(result driver.Rows, err error) (
 	type row struct {
 		Ref     record.RefHash `ch:"proposal_ref"`
 		Choices []string
+		Form    governance.ChoiceForm
 		Votes   uint64
 		Power   decimal.Decimal
 		Shares  []decimal.Decimal
@@ -48,7 +49,7 @@ func selectRankings(result driver.Rows, err error) (
 	rows, err := warehouse.SelectRows[row](result, err, "read rankings")
 	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
 	for _, r := range rows {
-		ranking := governance.Ranking{Choices: r.Choices, Votes: r.Votes, Power: r.Power}
+		ranking := governance.Ranking{Choices: r.Choices, Form: r.Form, Votes: r.Votes, Power: r.Power}
 		if len(r.Shares) > 0 {
 			ranking.Shares = r.Shares
 		}

@@ -85,7 +85,7 @@ func BallotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []reco
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
 		sqlText("stored_sums_ballots"), refs, fingerprintOf("vote_totals", "counted_ballots",
-			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_malformed"))
+			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_form"))
 	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Fingerprint })
 }
 
@@ -109,15 +109,10 @@ func storeTotals(
 	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, refs, func(insert driver.Batch, ref record.RefHash) error {
 		t := counted[ref]
 		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
-		if t.Malformed > 0 {
-			choices = append(choices, malformedKey)
-		}
+		choices = slices.AppendSeq(choices, maps.Keys(t.Forms))
 		votes, powers := make([]uint64, len(choices)), make([]decimal.Decimal, len(choices))
 		for i, key := range choices {
-			votes[i], powers[i] = t.Choices[key].Votes, t.Choices[key].Power
-		}
-		if last := len(choices) - 1; t.Malformed > 0 {
-			votes[last] = t.Malformed
+			votes[i], powers[i] = t.Choices[key].Votes+t.Forms[key], t.Choices[key].Power
 		}
 		rootSums := warehouse.Values(roots, func(key string) decimal.Decimal { return t.RootSums[key] })
 		months, counts := splitMonths(t.VotedIn)

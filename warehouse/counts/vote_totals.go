@@ -24,8 +24,8 @@ type VoteTotals struct {
 	// Choices has what each choice received, by key: the number of ballots that support
 	// it, and the sum of the powers (of weighted ballots: the shares) that they give it.
 	Choices map[string]governance.Score `ch:"-"`
-	// Malformed counts the ballots that name what can be no choice, or a choice twice.
-	Malformed uint64 `ch:"-"`
+	// Forms counts the ballots of each form but that of one choice, and those that are Malformed.
+	Forms map[string]uint64 `ch:"-"`
 	// RootSums has, by choice, the sum of the square roots of the shares of weighted ballots.
 	RootSums map[string]decimal.Decimal `ch:"-"`
 	// LastVotedAt is the latest known time of a ballot; nil for none.
@@ -66,12 +66,12 @@ type voteTotalsRow struct {
 	Single                        uint64
 }
 
-// malformedKey is the key under which statements and stored sums count malformed ballots.
-const malformedKey = "malformed"
+// Malformed are ballots that name what can be no choice, or a choice twice.
+const Malformed = "malformed"
 
 func (r voteTotalsRow) totals() VoteTotals {
 	t := r.VoteTotals
-	t.Choices, t.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+	t.Choices, t.RootSums, t.Forms = map[string]governance.Score{}, map[string]decimal.Decimal{}, map[string]uint64{}
 	t.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
 	for i, key := range r.VoteKeys {
 		t.Choices[key] = governance.Score{Votes: r.ChoiceVotes[i]}
@@ -79,8 +79,12 @@ func (r voteTotalsRow) totals() VoteTotals {
 	for i, key := range r.PowerKeys {
 		t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: r.ChoicePowers[i]}
 	}
-	t.Malformed = t.Choices[malformedKey].Votes
-	delete(t.Choices, malformedKey)
+	for _, form := range []string{Malformed, string(governance.ListForm), string(governance.WeightsForm)} {
+		if score, has := t.Choices[form]; has {
+			t.Forms[form] = score.Votes
+			delete(t.Choices, form)
+		}
+	}
 	for i, key := range r.RootKeys {
 		t.RootSums[key] = r.ChoiceRoots[i]
 	}
@@ -108,6 +112,7 @@ func selectVoteTotals(result driver.Rows, err error) (
 func SumTotals(parts []VoteTotals) VoteTotals {
 	sum := VoteTotals{
 		Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}, VotedIn: map[Month]uint64{},
+		Forms: map[string]uint64{},
 	}
 	for _, part := range parts {
 		sum.Votes += part.Votes
@@ -124,7 +129,9 @@ func SumTotals(parts []VoteTotals) VoteTotals {
 			sum.VotedIn[month] += votes
 		}
 		sum.LastVotedAt = governance.Later(sum.LastVotedAt, part.LastVotedAt)
-		sum.Malformed += part.Malformed
+		for form, votes := range part.Forms {
+			sum.Forms[form] += votes
+		}
 		sum.Undated += part.Undated
 		sum.DayOnly += part.DayOnly
 		sum.Rounded += part.Rounded
@@ -156,7 +163,7 @@ func (t VoteTotals) Equal(other VoteTotals) bool {
 	return t.Votes == other.Votes && t.Power.Equal(other.Power) && t.SupportingPower.Equal(other.SupportingPower) &&
 		maps.EqualFunc(t.Choices, other.Choices, sameScore) &&
 		maps.EqualFunc(t.RootSums, other.RootSums, decimal.Decimal.Equal) &&
-		sameTime(t.LastVotedAt, other.LastVotedAt) && t.Malformed == other.Malformed &&
+		sameTime(t.LastVotedAt, other.LastVotedAt) && maps.Equal(t.Forms, other.Forms) &&
 		t.Undated == other.Undated && t.DayOnly == other.DayOnly && t.Rounded == other.Rounded &&
 		maps.Equal(t.VotedIn, other.VotedIn) && t.ObservedAt == other.ObservedAt && t.Recast == other.Recast
 }

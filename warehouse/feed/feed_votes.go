@@ -133,10 +133,10 @@ func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ..
 		keys := warehouse.Values(vote.Choices, func(choice governance.Choice) string { return choice.Key })
 		return []any{
 			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), warehouse.NonNilTexts(vote.QuorumChoices),
-			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Bounds.Divides,
+			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), string(vote.Bounds.Form),
 		}
 	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), warehouse.TextColumn("quorum"),
 		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),
-		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), ext.Column("divides", "Bool"))
+		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), warehouse.TextColumn("form"))
 	return f.w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
 }

@@ -23,6 +23,8 @@ type CountedBallot struct {
 	// Choices are the choices that it names, Shares the power that each gets; Shares is empty where each gets all.
 	Choices []string
 	Shares  []governance.Units
+	// Form is how it states them.
+	Form governance.ChoiceForm
 	// Invalid is true if the ballot supports none of Choices; the warehouse does not tell.
 	Invalid bool
 	// Power is the voting power.
@@ -96,7 +98,10 @@ func (of *Casts) add(casts []castOfDossier, single map[string][]string) {
 			c = &casts[i]
 		}
 	}
-	b := CountedBallot{Voter: c.VoterIdentity, Choices: c.Several, Power: governance.StoredUnits(c.Units), VotedAt: c.VotedAt, VotedDayOnly: c.VotedDayOnly}
+	b := CountedBallot{
+		Voter: c.VoterIdentity, Choices: c.Several, Form: governance.FormOf(c.RawChoice), Power: governance.StoredUnits(c.Units),
+		VotedAt: c.VotedAt, VotedDayOnly: c.VotedDayOnly,
+	}
 	if c.Choice != "" && len(c.Several) == 0 {
 		choices, known := single[c.Choice]
 		if !known {

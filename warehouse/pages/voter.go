@@ -246,7 +246,7 @@ func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 		ChoiceKeys, ChoiceLabels []string
 		LeastChoices             uint16
 		MostChoices              uint16
-		DividesPower             bool
+		ChoiceForm               governance.ChoiceForm
 		Flagged                  bool
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
@@ -254,7 +254,7 @@ func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 	for _, r := range rows {
 		p := votedProposal{
 			key: r.Key, daoID: r.DAOID, flagged: r.Flagged,
-			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower},
+			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Form: r.ChoiceForm},
 		}
 		for c, key := range r.ChoiceKeys {
 			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})

@@ -52,7 +52,7 @@ SELECT
         OR startsWith(ballot.raw_choice, '{') AND empty(ballot.choices)
         OR length(arrayDistinct(named)) != length(named)
         OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
-        OR state.divides_power AND startsWith(ballot.raw_choice, '[') AND length(named) > 1
+        OR state.choice_form != '' AND state.choice_form != multiIf(startsWith(ballot.raw_choice, '['), 'list', startsWith(ballot.raw_choice, '{'), 'weights', 'number')
     ) AS invalid,
     if(
         invalid OR length(ballot.choices) != 1,
@@ -137,7 +137,7 @@ INNER JOIN
         choice_verdicts,
         least_choices,
         most_choices,
-        divides_power,
+        choice_form,
         flagged
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''

@@ -73,7 +73,7 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 func invalidIn(of governance.ProposalRow) func(pages.CountedBallot) bool {
 	choices := choicesOf(of.Choices, of.Bounds)
 	return func(b pages.CountedBallot) bool {
-		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (!choices.bounds.Allow(len(b.Choices), len(b.Shares) > 0) ||
+		return len(choices.labels) > 0 && len(b.Choices) > 0 && (!choices.bounds.Allow(len(b.Choices), b.Form) ||
 			slices.ContainsFunc(b.Choices, func(key string) bool {
 				_, exists := choices.labels[key]
 				return !exists

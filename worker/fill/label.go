@@ -42,7 +42,7 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		}
 		invalid = invalid || len(keys) == 0
 	}
-	invalid = invalid || (len(keys) > 0 || list != nil) && !choices.bounds.Allow(len(keys), weights != nil)
+	invalid = invalid || (len(keys) > 0 || list != nil) && !choices.bounds.Allow(len(keys), governance.FormOf(raw))
 	for _, key := range keys {
 		if _, stated := labels[key]; !stated {
 			invalid = true

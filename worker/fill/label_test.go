@@ -25,10 +25,11 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 		env.Want(t, want, label, raw)
 	}
 	for bounds, want := range map[governance.ChoiceBounds]map[string]bool{
-		{Most: 1}:                {"1": false, "[1]": false, "[1,2]": true, "0": true, "1.5": true, "-1": true},
-		{Least: 3, Most: 3}:      {"[1,2,3]": false, "[3,2]": true, "[3]": true, "2": true, "[1,2,2]": true, "[1,2,4]": true, "[]": true},
-		{Most: 3, Divides: true}: {"[1,2]": true, "[1]": false, `{"1":1,"2":1}`: false, `{"1":1,"7":0}`: false, `{"1":1,"7":"0.0"}`: false, `{"7":1}`: true, `{}`: true, `{"1":0}`: true},
-		{Most: 3}:                {"[1,2]": false, "[]": false, `{"1":1,"3":0}`: false, `{"0":1}`: true, `{"for":1}`: true, `"for"`: false},
+		{Most: 1, Form: governance.NumberForm}:         {"1": false, "[1]": true, "[]": true, "[1,2]": true, `{"1":1}`: true, "0": true, "1.5": true, "-1": true, `"1"`: false},
+		{Least: 3, Most: 3, Form: governance.ListForm}: {"[1,2,3]": false, "[3,2]": true, "[3]": true, "2": true, "[1,2,2]": true, "[1,2,4]": true, "[]": true},
+		{Most: 3, Form: governance.ListForm}:           {"[2]": false, "2": true, `{"1":1,"2":1}`: true, "[]": false},
+		{Most: 3, Form: governance.WeightsForm}:        {"[1,2]": true, "[1]": true, "1": true, `{"1":1,"2":1}`: false, `{"1":1,"7":0}`: false, `{"1":1,"7":"0.0"}`: false, `{"7":1}`: true, `{}`: true, `{"1":0}`: true},
+		{Most: 3}:                                      {"[1,2]": false, "[]": false, `{"1":1,"3":0}`: false, `{"0":1}`: true, `{"for":1}`: true, `"for"`: false},
 	} {
 		for raw, want := range want {
 			if _, invalid := describeBallot(raw, voteChoices{labels, bounds}); invalid != want {
@@ -54,7 +55,6 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 		of.Choices = []governance.Choice{{Key: "1"}, {Key: "2"}}
 		return of
 	}
-	shares := []governance.Units{{1}, {2}}
 	for name, c := range map[string]struct {
 		of      governance.ProposalRow
 		ballot  pages.CountedBallot
@@ -65,8 +65,9 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 		"one that does not exist":    {vote(governance.Approval), pages.CountedBallot{Choices: []string{"1", "3"}}, true},
 		"nothing":                    {vote(governance.Approval), pages.CountedBallot{}, false},
 		"a ranking of a part":        {vote(governance.RankedChoice), pages.CountedBallot{Choices: []string{"1"}}, true},
-		"shares":                     {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}, Shares: shares}, false},
-		"several without shares":     {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}}, true},
+		"weights":                    {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}, Form: governance.WeightsForm}, false},
+		"a list for weights":         {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}, Form: governance.ListForm}, true},
+		"a number for a list":        {vote(governance.Approval), pages.CountedBallot{Choices: []string{"1"}, Form: governance.NumberForm}, true},
 		"upstream states no choices": {governance.ProposalRow{}, pages.CountedBallot{Choices: []string{"1", "9"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,14 +187,18 @@ func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
 // grouped returns ballots of a power and a list of choices each, as the warehouse counts them:
 // "5 2,1". A ballot with weights gives equal parts: "5 2=,1=".
 func grouped(casts ...string) (b ballots) {
-	b.totals.Choices, b.totals.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+	b.totals.Choices, b.totals.RootSums, b.totals.Forms = map[string]governance.Score{}, map[string]decimal.Decimal{}, map[string]uint64{}
 	for _, cast := range casts {
 		text, list, _ := strings.Cut(cast, " ")
 		group := governance.Ranking{Votes: 1, Power: *power(text)}
 		if list != "" {
 			group.Choices = strings.Split(strings.ReplaceAll(list, "=", ""), ",")
 		}
+		if strings.Contains(list, ",") {
+			group.Form = governance.ListForm
+		}
 		if strings.Contains(list, "=") {
+			group.Form = governance.WeightsForm
 			for range group.Choices {
 				share := group.Power.Div(decimal.NewFromInt(int64(len(group.Choices))))
 				group.Shares, group.Roots = append(group.Shares, share), append(group.Roots, governance.SquareRoot(share))
@@ -202,6 +206,7 @@ func grouped(casts ...string) (b ballots) {
 		}
 		b.groups = append(b.groups, group)
 		b.totals.Votes++
+		b.totals.Forms[string(group.Form)]++
 		b.totals.Power = b.totals.Power.Add(group.Power)
 		if len(group.Choices) > 0 {
 			b.totals.Support(group)

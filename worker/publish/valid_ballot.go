@@ -21,16 +21,19 @@ func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	case p.Provider.IsOnchain():
 		return false
 	}
-	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || namesSeveral(p, t)
+	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || hasOtherForms(p, t)
 }
 
-// namesSeveral reports whether ballots for one choice name several: without power, they balance.
-func namesSeveral(p records.Proposal, t counts.VoteTotals) bool {
-	votes := uint64(0)
-	for _, choice := range t.Choices {
-		votes += choice.Votes
+// hasOtherForms reports whether ballots state their choices in another form than valid ones.
+func hasOtherForms(p records.Proposal, t counts.VoteTotals) bool {
+	switch form := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices)).Form; form {
+	case "":
+		return false
+	case governance.NumberForm:
+		return t.Forms[string(governance.ListForm)]+t.Forms[string(governance.WeightsForm)] > 0
+	default:
+		return t.Votes > t.Forms[string(form)]+t.Forms[counts.Malformed]
 	}
-	return p.Provider.ChoiceBounds(p.VoteType, len(p.Choices)).Most == 1 && votes > t.Votes-t.Malformed
 }
 
 // preferences counts the choices that the ballots of a vote that is read in groups name. All
@@ -61,11 +64,9 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 	for _, group := range b.groups {
 		votes, power = votes+group.Votes, power.Add(group.Power)
 		switch {
-		case len(group.Choices) == 0:
-			invalid = invalid || bounds.Least > 0
-		case !bounds.Allow(len(group.Choices), group.Shares != nil), slices.ContainsFunc(group.Choices, func(key string) bool { return len(stated) > 0 && !stated[key] }):
+		case !bounds.Allow(len(group.Choices), group.Form), slices.ContainsFunc(group.Choices, func(key string) bool { return len(stated) > 0 && !stated[key] }):
 			invalid = true
-		default:
+		case len(group.Choices) > 0:
 			valid.groups = append(valid.groups, group)
 			valid.totals.Support(group)
 		}

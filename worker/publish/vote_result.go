@@ -77,7 +77,7 @@ func countVotes(p records.Proposal, b ballots, over bool) voteResult {
 	if p.VoteType != governance.RankedChoice || len(p.StatedScores) > 0 && len(c.scoresUnlike(p, p.StatedScores)) == 0 {
 		return c
 	}
-	bounds.Least = 0
+	bounds.Least = 1
 	if partial := countWithin(p, b, over, bounds); len(partial.scoresUnlike(p, p.StatedScores)) == 0 {
 		return partial
 	}
@@ -116,7 +116,7 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 	c.flags = append(ballotFlags(c.held, c.coverage), raised(map[governance.QualityFlag]bool{
 		rules.ChoicesDerived:     derived,
 		rules.ScoresUnavailable:  c.ready() && c.scores == nil,
-		rules.BallotsInvalid:     invalid || len(c.choices) > 0 && (c.held.Malformed > 0 || !derived && hasStray(valid.totals, c.choices)),
+		rules.BallotsInvalid:     len(c.choices) > 0 && (invalid || c.held.Forms[counts.Malformed] > 0 || !derived && hasStray(valid.totals, c.choices)),
 		rules.TotalsFromUpstream: c.from == governance.UpstreamBasis,
 		rules.Provisional:        p.Provisional || c.from == governance.UpstreamBasis && !final,
 	})...)

@@ -5,7 +5,7 @@
     SELECT
         proposal_ref,
         arrayMap(choice -> toString(choice), choices) AS choices,
-        malformed,
+        form,
         month,
         votes,
         power,
@@ -31,7 +31,7 @@
             SELECT
                 proposal_ref,
                 choices,
-                malformed,
+                form,
                 month,
                 repeated,
                 withdrawn,
@@ -52,7 +52,7 @@
                 SELECT
                     proposal_ref,
                     choices,
-                    malformed,
+                    form,
                     toYYYYMM(voted_at) AS month,
                     repeated,
                     withdrawn,
@@ -72,14 +72,14 @@
                     SELECT
                         *,
                         %[1]s IN (SELECT hash FROM repeated_voters) AS repeated,
-                        %[2]s AS malformed
+                        %[2]s AS form
                     FROM ballots
                     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
                 )
                 GROUP BY
                     proposal_ref,
                     choices,
-                    malformed,
+                    form,
                     month,
                     repeated,
                     withdrawn,

@@ -4,7 +4,7 @@
     SELECT
         %s,
         arrayMap(choice -> toString(choice), choices) AS choices,
-        malformed,
+        form,
         toYYYYMM(voted_at) AS month,
         toUInt64(1) AS votes,
         power,
@@ -32,7 +32,7 @@
                 voter,
                 vote_id,
                 choices,
-                %s AS malformed,
+                %s AS form,
                 power,
                 shares,
                 roots,

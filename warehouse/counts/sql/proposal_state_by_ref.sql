@@ -21,7 +21,7 @@ SELECT
     choices_counted,
     least_choices,
     most_choices,
-    divides_power,
+    choice_form,
     quality_flags,
     flagged,
     quorum_reached,

@@ -35,7 +35,7 @@ INSERT INTO proposal_states
     undated_votes,
     least_choices,
     most_choices,
-    divides_power,
+    choice_form,
     choice_verdicts,
     quorum_reached,
     ballots_observed_at,

@@ -1,6 +1,7 @@
 SELECT
     proposal_ref,
     choices,
+    form,
     sum(ballot.votes) AS votes,
     sum(ballot.power) AS power,
     sumForEach(ballot.shares) AS shares,
@@ -13,9 +14,10 @@ FROM
 GROUP BY
     proposal_ref,
     choices,
-    notEmpty(ballot.shares)
+    form
 -- The earlier ballot of a repeated voter may leave a ranking without votes.
 HAVING votes > 0
 ORDER BY
     proposal_ref,
-    choices
+    choices,
+    form

@@ -5,8 +5,8 @@ SELECT
     sum(ballot.votes) AS votes,
     sum(ballot.power) AS total_power,
     sumIf(ballot.power, notEmpty(choices)) AS supporting_power,
-    -- Malformed ballots are counted under a key that is no choice's.
-    (sumMap(if(malformed, ['malformed'], choices) AS named, arrayMap(choice -> ballot.votes, named)) AS votes_by_choice).1 AS vote_keys,
+    -- Forms but that of one choice are counted under keys that are no choice's.
+    (sumMap(if(form IN ('', 'number'), choices, arrayPushBack(choices, form)) AS named, arrayMap(choice -> ballot.votes, named)) AS votes_by_choice).1 AS vote_keys,
     votes_by_choice.2 AS choice_votes,
     -- sumMap omits keys whose sum is zero, so each map has keys of its own.
     (sumMap(choices, if(empty(shares), arrayMap(choice -> ballot.power, choices), shares)) AS powers_by_choice).1 AS power_keys,

@@ -22,6 +22,7 @@ FROM
         choice_key,
         choices,
         shares,
+        raw_choice,
         arrayJoin(
             if(
                 empty(shares),

@@ -35,6 +35,7 @@ FROM
             choice_key,
             choices,
             shares,
+            raw_choice,
             power
         FROM latest_ballots
         WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_votes)

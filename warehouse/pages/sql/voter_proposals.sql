@@ -8,7 +8,7 @@ SELECT
     choice_labels,
     least_choices,
     most_choices,
-    divides_power,
+    choice_form,
     flagged
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
