@@ -2060,7 +2060,7 @@ type DossierParticipation struct {
 	Compared      int               `json:"compared"`      // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
 	MedianVoters  *Decimal          `json:"medianVoters"`  // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
 	Rank          *int              `json:"rank"`          // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	NewVoters     *Decimal          `json:"newVoters"`     // NewVoters have no ballot on a proposal of the DAO that ended before this one began.
+	NewVoters     *Decimal          `json:"newVoters"`     // The number of voters without a ballot on a proposal of the DAO that ended before this one began; null where ballots on one of these may be missing.
 }
 
 // DossierDelegated is the power of the delegates of a token at the snapshot of a vote, the start of
@@ -2123,7 +2123,7 @@ type DossierProposer struct {
 	Here        json.RawMessage `json:"here"`        // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
 	Elsewhere   json.RawMessage `json:"elsewhere"`   // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
 	FirstSeenAt *Timestamp      `json:"firstSeenAt"` // When the first proposal was created; this one included.
-	VotesCast   *Decimal        `json:"votesCast"`   //
+	VotesCast   *Decimal        `json:"votesCast"`   // On how many proposals of the DAO that ended before this one was created the author has a ballot; null where ballots on these may be missing.
 	OwnBallot   *DossierBallot  `json:"ownBallot"`   // The author's ballot here; null for none, which may be missing: see unknowns.
 	OpenHere    int             `json:"openHere"`    // The number of the author's other proposals in this DAO with overlapping voting times.
 }
@@ -2292,10 +2292,10 @@ type DossierPermission struct {
 // DossierSetting is a setting that an action changes.
 type DossierSetting struct {
 	Action   string  `json:"action"`   // The JSON pointer of the call.
-	On       string  `json:"on"`       // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
-	Function string  `json:"function"` // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
-	New      string  `json:"new"`      // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
-	Old      *string `json:"old"`      // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
+	On       string  `json:"on"`       // on is the called contract, function what is called, new the new value. old is the value that the contract stated last before the execution, else the one that the DAO's last executed proposal set before; null if neither is known.
+	Function string  `json:"function"` // on is the called contract, function what is called, new the new value. old is the value that the contract stated last before the execution, else the one that the DAO's last executed proposal set before; null if neither is known.
+	New      string  `json:"new"`      // on is the called contract, function what is called, new the new value. old is the value that the contract stated last before the execution, else the one that the DAO's last executed proposal set before; null if neither is known.
+	Old      *string `json:"old"`      // on is the called contract, function what is called, new the new value. old is the value that the contract stated last before the execution, else the one that the DAO's last executed proposal set before; null if neither is known.
 }
 
 // Finding is something that a reader should know before voting.

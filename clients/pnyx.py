@@ -2313,7 +2313,9 @@ class DossierParticipation(TypedDict):
     and this one, from 1 for the most voters.
     """
     newVoters: Decimal | None
-    """NewVoters have no ballot on a proposal of the DAO that ended before this one began."""
+    """The number of voters without a ballot on a proposal of the DAO that ended before this one
+    began; null where ballots on one of these may be missing.
+    """
 
 
 class DossierDelegated(TypedDict):
@@ -2432,7 +2434,9 @@ class DossierProposer(TypedDict):
     firstSeenAt: Timestamp | None
     """When the first proposal was created; this one included."""
     votesCast: Decimal | None
-    """"""
+    """On how many proposals of the DAO that ended before this one was created the author has a
+    ballot; null where ballots on these may be missing.
+    """
     ownBallot: DossierBallot | None
     """The author's ballot here; null for none, which may be missing: see unknowns."""
     openHere: int
@@ -2784,19 +2788,23 @@ class DossierSetting(TypedDict):
     """The JSON pointer of the call."""
     on: str
     """on is the called contract, function what is called, new the new value. old is the value that
-    the DAO's last executed proposal set before; null if none did.
+    the contract stated last before the execution, else the one that the DAO's last executed
+    proposal set before; null if neither is known.
     """
     function: str
     """on is the called contract, function what is called, new the new value. old is the value that
-    the DAO's last executed proposal set before; null if none did.
+    the contract stated last before the execution, else the one that the DAO's last executed
+    proposal set before; null if neither is known.
     """
     new: str
     """on is the called contract, function what is called, new the new value. old is the value that
-    the DAO's last executed proposal set before; null if none did.
+    the contract stated last before the execution, else the one that the DAO's last executed
+    proposal set before; null if neither is known.
     """
     old: str | None
     """on is the called contract, function what is called, new the new value. old is the value that
-    the DAO's last executed proposal set before; null if none did.
+    the contract stated last before the execution, else the one that the DAO's last executed
+    proposal set before; null if neither is known.
     """
 
 

@@ -2279,7 +2279,10 @@ export interface DossierParticipation {
    * and this one, from 1 for the most voters.
    */
   rank: number | null;
-  /** NewVoters have no ballot on a proposal of the DAO that ended before this one began. */
+  /**
+   * The number of voters without a ballot on a proposal of the DAO that ended before this one
+   * began; null where ballots on one of these may be missing.
+   */
   newVoters: Decimal | null;
 }
 
@@ -2398,7 +2401,10 @@ export interface DossierProposer {
   elsewhere: Record<string, unknown>;
   /** When the first proposal was created; this one included. */
   firstSeenAt: Timestamp | null;
-  /**  */
+  /**
+   * On how many proposals of the DAO that ended before this one was created the author has a
+   * ballot; null where ballots on these may be missing.
+   */
   votesCast: Decimal | null;
   /** The author's ballot here; null for none, which may be missing: see unknowns. */
   ownBallot: DossierBallot | null;
@@ -2765,22 +2771,26 @@ export interface DossierSetting {
   action: string;
   /**
    * on is the called contract, function what is called, new the new value. old is the value that
-   * the DAO's last executed proposal set before; null if none did.
+   * the contract stated last before the execution, else the one that the DAO's last executed
+   * proposal set before; null if neither is known.
    */
   on: string;
   /**
    * on is the called contract, function what is called, new the new value. old is the value that
-   * the DAO's last executed proposal set before; null if none did.
+   * the contract stated last before the execution, else the one that the DAO's last executed
+   * proposal set before; null if neither is known.
    */
   function: string;
   /**
    * on is the called contract, function what is called, new the new value. old is the value that
-   * the DAO's last executed proposal set before; null if none did.
+   * the contract stated last before the execution, else the one that the DAO's last executed
+   * proposal set before; null if neither is known.
    */
   new: string;
   /**
    * on is the called contract, function what is called, new the new value. old is the value that
-   * the DAO's last executed proposal set before; null if none did.
+   * the contract stated last before the execution, else the one that the DAO's last executed
+   * proposal set before; null if neither is known.
    */
   old: string | null;
 }

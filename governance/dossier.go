@@ -138,8 +138,8 @@ type DossierParticipation struct {
 	Compared     int      `json:"compared"`
 	MedianVoters *Decimal `json:"medianVoters"`
 	Rank         *int     `json:"rank"`
-	// NewVoters have no ballot on a proposal of the DAO that ended before this one began;
-	// null where ballots on one of these may be missing.
+	// NewVoters is the number of voters without a ballot on a proposal of the DAO that ended before this one began; null
+	// where ballots on one of these may be missing.
 	NewVoters *Decimal `json:"newVoters"`
 }
 

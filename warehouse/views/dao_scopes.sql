@@ -11,7 +11,7 @@ WITH
     (
         SELECT
             dao_id,
-            arrayJoin(arrayZip(source_providers, source_ids)) AS source
+            arrayJoin(arrayZip(source_providers, arrayResize(source_ids, length(source_providers)))) AS source
         FROM $data.daos FINAL
     ),
     owners AS

@@ -20,7 +20,7 @@ FROM
 (
     SELECT
         dao_id,
-        arrayJoin(arrayZip(source_providers, source_ids)) AS source,
+        arrayJoin(arrayZip(source_providers, arrayResize(source_ids, length(source_providers)))) AS source,
         source.1 AS provider,
         source.2 AS source_id
     FROM daos FINAL
