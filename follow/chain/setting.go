@@ -73,11 +73,11 @@ func (c observer) blockBefore(ctx context.Context, e *endpoint, x *execution, he
 	if err := c.do(ctx, e, []*call{asked}); err != nil {
 		return "", err
 	}
-	var receipt *struct {
+	var receipt struct {
 		BlockNumber quantity `json:"blockNumber"`
 	}
-	if asked.err != nil || fetch.Decode(asked.result, &receipt) != nil || receipt == nil || receipt.BlockNumber == 0 {
-		return "", nil // a node that does not have it any more
+	if asked.err == nil && fetch.Decode(asked.result, &receipt) == nil && receipt.BlockNumber > 0 {
+		return hexOf(uint64(receipt.BlockNumber) - 1), nil
 	}
-	return hexOf(uint64(receipt.BlockNumber) - 1), nil
+	return "", nil // the node does not have it any more
 }
