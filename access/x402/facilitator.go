@@ -35,7 +35,8 @@ var (
 
 // facilitator checks payments and submits them to the chain.
 type facilitator struct {
-	base           string
+	// base is the address before a call's name; a query of it, as a key, stays behind.
+	base           *url.URL
 	client         *http.Client
 	verifyTimeout  time.Duration
 	settleTimeout  time.Duration
@@ -54,9 +55,13 @@ type verdict struct {
 	submitted bool
 }
 
-func newFacilitator(o Options, observe func(string, time.Time, error), now func() time.Time) *facilitator {
+func newFacilitator(o Options, observe func(string, time.Time, error), now func() time.Time) (*facilitator, error) {
+	base, err := url.Parse(o.FacilitatorURL)
+	if err != nil {
+		return nil, fmt.Errorf("read the facilitator's address: %w", withoutURL(err))
+	}
 	return &facilitator{
-		base: o.FacilitatorURL,
+		base: base,
 		client: &http.Client{
 			// A redirected POST would become a GET, or reach another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -65,7 +70,7 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 		verifyTimeout: o.VerifyTimeout, settleTimeout: o.SettleTimeout,
 		verifies: newBreaker(now), settles: newBreaker(now), now: now,
 		observeRequest: observe,
-	}
+	}, nil
 }
 
 // verify requests whether a payment could be charged. It repeats the request once after a
@@ -110,7 +115,7 @@ func (f *facilitator) post(
 ) (reply verdict, err error) {
 	began := time.Now()
 	defer func() { f.observeRequest(call, began, err) }()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address(call), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base.JoinPath(call).String(), bytes.NewReader(body))
 	if err != nil {
 		return verdict{}, fmt.Errorf("%w: %w", errNotSent, withoutURL(err))
 	}
@@ -136,15 +141,6 @@ func (f *facilitator) post(
 		return verdict{}, fmt.Errorf("%w: %s: %w", errNoAnswer, response.Status, err)
 	}
 	return reply, nil
-}
-
-// address is where a call is made. A query of the facilitator's address, as a key, stays behind the path.
-func (f *facilitator) address(call string) string {
-	base, err := url.Parse(f.base)
-	if err != nil {
-		return f.base // no request can be made
-	}
-	return base.JoinPath(call).String()
 }
 
 var errUnusable = errors.New("no verdict in the answer")

@@ -72,7 +72,9 @@ func New(o Options) (*Gate, error) {
 		lease:  MaxDuration(o.VerifyTimeout, o.WorkTimeout, o.SettleTimeout),
 		logger: o.Logger, metrics: newMetrics(o.Metrics), now: time.Now,
 	}
-	g.facilitator = newFacilitator(o, g.metrics.observe, func() time.Time { return g.now() })
+	if g.facilitator, err = newFacilitator(o, g.metrics.observe, func() time.Time { return g.now() }); err != nil {
+		return nil, err
+	}
 	if o.RPCURL != "" {
 		g.chain = newChain(o.RPCURL)
 	}

@@ -146,7 +146,7 @@ func (g *Gate) checkFacilitator(ctx context.Context) {
 
 // supports returns why the facilitator may not support payments on a network; nil if it does.
 func (f *facilitator) supports(ctx context.Context, network string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.address("supported"), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base.JoinPath("supported").String(), http.NoBody)
 	if err != nil {
 		return fmt.Errorf("ask what is supported: %w", withoutURL(err))
 	}
