@@ -100,13 +100,14 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	if err != nil {
 		return nil, err
 	}
-	executedBy := map[record.RefHash]string{}
 	for _, p := range found {
+		x := of[p.Ref]
 		for _, m := range p.Milestones {
 			if m.Type == "executed" {
-				executedBy[p.Ref] = m.TxHash
+				x.executedBy = m.TxHash
 			}
 		}
+		of[p.Ref] = x
 	}
 	actions, err := records.Actions(ctx, c.journal.Warehouse, found)
 	if err != nil {
@@ -115,7 +116,7 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	held, err := records.Observations(ctx, c.journal.Warehouse, refs)
 	for _, ref := range refs {
 		x := of[ref]
-		x.actions, x.held, x.executedBy = actions[ref], held[ref], executedBy[ref]
+		x.actions, x.held = actions[ref], held[ref]
 		now, last := c.Clock.Now(), c.observed[ref]
 		if last.IsZero() && x.held.Payload != "" {
 			last = x.held.ObservedAt.Time()
@@ -144,10 +145,11 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 		if o.Payload == x.held.Payload {
 			o.Simulation, o.Earlier = x.held.Simulation, x.held.Earlier
 		}
-		if o.Addresses, err = c.addresses(ctx, e, x.actions, head.number()); err != nil {
+		decoded := records.DecodeActions(x.actions)
+		if o.Addresses, err = c.addresses(ctx, e, decoded, head.number()); err != nil {
 			return err
 		}
-		if err := c.settings(ctx, e, x, head.number(), o.Addresses); err != nil || !x.open {
+		if err := c.settings(ctx, e, x, decoded, head.number(), o.Addresses); err != nil || !x.open {
 			return err
 		}
 		said, err := c.simulate(ctx, e, x, head)
@@ -169,10 +171,10 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 }
 
 // addresses asks which addresses have code, which are proxies, and what tokens call themselves.
-func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.Action, block uint64) ([]record.ObservedAddress, error) {
+func (c observer) addresses(ctx context.Context, e *endpoint, actions []abi.Decoded, block uint64) ([]record.ObservedAddress, error) {
 	at := hexOf(block)
 	var calls []*call
-	parties := slices.DeleteFunc(abi.Parties(records.DecodeActions(actions)), func(p abi.Party) bool { return p.Chain != c.ID() })
+	parties := slices.DeleteFunc(abi.Parties(actions), func(p abi.Party) bool { return p.Chain != c.ID() })
 	const asked = 5 // calls an address
 	for _, p := range parties {
 		calls = append(calls, &call{method: "eth_getCode", params: []any{p.Address, at}},

@@ -7,7 +7,6 @@ import (
 	"pnyx/fetch"
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 )
 
 // maxSettings bounds the settings that are asked about for a proposal.
@@ -15,7 +14,9 @@ const maxSettings = 50
 
 // settings asks for the values that the calls of a proposal replace, as of the newest block while they may be executed, or
 // of the block before they were. What no function returns, or the node does not have any more, is not known.
-func (c observer) settings(ctx context.Context, e *endpoint, x *execution, head uint64, of []record.ObservedAddress) error {
+func (c observer) settings(
+	ctx context.Context, e *endpoint, x *execution, actions []abi.Decoded, head uint64, of []record.ObservedAddress,
+) error {
 	at, err := c.blockBefore(ctx, e, x, head)
 	if err != nil || at == "" {
 		return err
@@ -27,8 +28,8 @@ func (c observer) settings(ctx context.Context, e *endpoint, x *execution, head 
 	}
 	var all []asked
 	var calls []*call
-	for _, decoded := range records.DecodeActions(x.actions) {
-		decoded.Visit(func(d *abi.Decoded) {
+	for i := range actions {
+		actions[i].Visit(func(d *abi.Decoded) {
 			getters, kind := d.Getters()
 			place := slices.IndexFunc(of, func(a record.ObservedAddress) bool { return a.Address == d.Target })
 			if len(getters) == 0 || d.Chain != c.ID() || place < 0 || len(all) == maxSettings {

@@ -234,8 +234,7 @@ func (c *composer) addSources() {
 		add("token", "contract", c.Proposal.VotingToken, nil, c.Delegated)
 	}
 	if o := c.Observed; o != nil {
-		chain, _, _ := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, "eip155:"), ":")
-		add(refObserved, "block", fmt.Sprintf("eip155:%s/%d", chain, o.Block), &o.ObservedAt, o)
+		add(refObserved, "block", fmt.Sprintf("%s/%d", c.chain(), o.Block), &o.ObservedAt, o)
 	}
 	if len(c.Actions) > 0 {
 		add(refActions, "proposal", address+"#actions", &c.Proposal.ObservedAt, c.Actions)

@@ -54,10 +54,10 @@ func historyOf(f Facts) history {
 			}
 		}
 	}
-	if place := strings.SplitN(f.Proposal.OnchainID, ":", 3); f.Observed != nil && len(place) == 3 {
+	if f.Observed != nil {
 		for _, a := range f.Observed.Addresses {
 			for function, value := range a.Settings {
-				h.settings[strings.Join([]string{place[0] + ":" + place[1], a.Address, function}, " ")] = value
+				h.settings[strings.Join([]string{f.chain(), a.Address, function}, " ")] = value
 			}
 		}
 	}

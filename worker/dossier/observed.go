@@ -10,6 +10,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// chain is the chain of the Governor, eip155:<chain>.
+func (f *Facts) chain() string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(f.Proposal.OnchainID, "eip155:"), ":")
+	return "eip155:" + id
+}
+
 // observedAt returns what a node showed of an address on the chain of the Governor; nil for nothing.
 func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
 	if f.Observed == nil || !strings.HasPrefix(f.Proposal.OnchainID, chain+":") {

@@ -150,6 +150,9 @@ func (c *composer) leadDecides(leads governance.Verdict) bool {
 	return true
 }
 
+// earlierPages is where ballots that are missing on earlier proposals can be seen.
+const earlierPages = "the pages of the DAO's proposals at the provider"
+
 // votesRoute is where the ballots are listed.
 func votesRoute(key governance.ProposalKey) string { return "/v2/proposals/" + string(key) + "/votes" }
 
@@ -357,8 +360,7 @@ func (c *composer) participate() {
 	cast, begins := uint64(len(c.Ballots)), c.Detail.StartAt
 	switch {
 	case rules.LackBallots(c.Quality), cast > 0 && (begins == nil || c.Returning > cast || c.lackBallots(math.MinInt64, *begins-1)):
-		c.unknown("missing_data", "how many voters are new", "ballots here or on earlier proposals are missing, or the start is not known",
-			"the pages of the DAO's proposals at the provider")
+		c.unknown("missing_data", "how many voters are new", "ballots here or on earlier proposals are missing, or the start is not known", earlierPages)
 	case cast > 0:
 		count := governance.CountOf(cast - c.Returning)
 		p.NewVoters = &count
@@ -559,8 +561,7 @@ func (c *composer) rankVoters() {
 		v.Strongest = append(v.Strongest, of)
 	}
 	if end := End(c.Detail, c.AsOf); c.lackBallots(end-governance.Timestamp(year.Milliseconds()), end) {
-		c.unknown("missing_data", "who the strongest voters of the year are", "ballots on proposals of the year are missing",
-			"the pages of the DAO's proposals at the provider")
+		c.unknown("missing_data", "who the strongest voters of the year are", "ballots on proposals of the year are missing", earlierPages)
 	}
 	if rules.LackBallots(c.Quality) {
 		c.unknown("missing_data", "whether voters without a ballot here have voted", "ballots are missing", votesRoute(c.Detail.ProposalKey))
