@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 9
+const FindingsVersion = 10
 
 // The rules that code names.
 const (
@@ -33,6 +33,7 @@ const (
 	DelegateCalled    = "delegatecall"
 	ApprovedWithout   = "unlimited_approval"
 	RecipientUnstated = "recipient_not_in_text"
+	AllowanceUnstated = "allowance_not_in_text"
 	AmountUnstated    = "amount_not_in_text"
 	AmountMagnitude   = "amount_differs_by_power_of_ten"
 	PayloadUnknown    = "payload_unknown"

@@ -155,24 +155,34 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		kind == abi.Timelock && mentions("delay", "period", "cooldown", "submittimelock")):
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
-		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
-			spender, token, revoked := a.Target.Address, a.Target.Address, ""
-			permissions := c.d.Effects.Permissions
-			if at := c.permissionAt(pointer); at >= 0 {
-				spender = *permissions[at].To
-				for _, p := range permissions[at+1:] {
-					if p.Change == "taken" && p.On == permissions[at].On && p.What == permissions[at].What && p.To != nil && *p.To == spender {
-						revoked = ", until a later call takes it back"
-					}
-				}
+		c.findAllowance(a, pointer, found)
+	}
+}
+
+// findAllowance applies the rules about who may spend what the caller has.
+func (c finder) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+	spender, token, revoked, change := a.Target.Address, a.Target.Address, "", ""
+	permissions := c.d.Effects.Permissions
+	if at := c.permissionAt(pointer); at >= 0 {
+		spender, change = *permissions[at].To, permissions[at].Change
+		for _, p := range permissions[at+1:] {
+			if p.Change == "taken" && p.On == permissions[at].On && p.What == permissions[at].What && p.To != nil && *p.To == spender {
+				revoked = ", until a later call takes it back"
 			}
-			for _, argument := range a.Arguments {
-				if argument.Name != nil && argument.Value != nil && (*argument.Name == "token" || *argument.Name == "asset") {
-					token, revoked = *argument.Value, "" // the later call may be about another token
-				}
-			}
-			found(rules.ApprovedWithout, field, spender, token, revoked)
 		}
+	}
+	for _, argument := range a.Arguments {
+		if argument.Name != nil && argument.Value != nil && (*argument.Name == "token" || *argument.Name == "asset") {
+			token, revoked = *argument.Value, "" // the later call may be about another token
+		}
+	}
+	isCalled := func(p abi.Party) bool { return p.Called && p.Address == spender }
+	switch field := withoutLimit(a.Arguments, "/arguments"); {
+	case field != "":
+		found(rules.ApprovedWithout, field, spender, token, revoked)
+	case change == "granted" && revoked == "" && !c.text.has(spender) && a.Chain != nil && !c.isOwn(*a.Chain, spender) &&
+		!slices.ContainsFunc(abi.Parties(c.decoded), isCalled):
+		found(rules.AllowanceUnstated, "/arguments", spender, token)
 	}
 }
 
