@@ -65,6 +65,21 @@ func TestRetryWaitsForSchemaOfAnotherUser(t *testing.T) {
 	}
 }
 
+func TestABusyServerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	const tooManyQueries = 202
+	tries := 0
+	err := Retry(t.Context(), time.Minute, slog.New(slog.DiscardHandler), func() error {
+		if tries++; tries == 1 {
+			return classifyError(&clickhouse.Exception{Code: tooManyQueries})
+		}
+		return nil
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("got %v after %d tries, want success at the second", err, tries)
+	}
+}
+
 func TestAFullDiskIsNamed(t *testing.T) {
 	t.Parallel()
 	err := classifyError(&clickhouse.Exception{Code: fullCode, Message: "Cannot reserve 1.00 MiB, not enough space"})

@@ -22,15 +22,18 @@ const (
 // fullCode is the error code of a server whose disk is full: NOT_ENOUGH_SPACE.
 const fullCode = 243
 
-// classifyError wraps an error of the driver in ErrUnreachable when the connection failed:
-// when the server did not state the error itself. Such a call is worth another attempt.
+// passingCodes are the error codes of a server that is busy or stopping, or cannot reach another one: TOO_MANY_SIMULTANEOUS_QUERIES,
+// SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED, TOO_MANY_PARTS, ALL_CONNECTION_TRIES_FAILED.
+var passingCodes = []int32{202, 209, 210, 236, 252, 279} //nolint:gochecknoglobals // a constant that Go cannot write as one
+
+// classifyError wraps an error of the driver in ErrUnreachable when the connection failed, so that the server did not state the
+// error itself, or when the error passes by itself. Such a call is worth another attempt.
 func classifyError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	var exception *clickhouse.Exception
-	// A server that is stopping or cannot reach another one: SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED.
-	if !errors.As(err, &exception) || slices.Contains([]int32{209, 210, 236}, exception.Code) {
+	if !errors.As(err, &exception) || slices.Contains(passingCodes, exception.Code) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if exception.Code == fullCode {

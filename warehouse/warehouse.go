@@ -45,8 +45,8 @@ const maxSendBufferBytes = 1 << 20
 // for a connection of another.
 const maxConnections = 16
 
-// ErrUnreachable reports that no server answers at the address, or that the connection failed.
-var ErrUnreachable = errors.New("clickhouse is unreachable")
+// ErrUnreachable reports that no server answers at the address, that the connection failed, or that the server cannot serve now.
+var ErrUnreachable = errors.New("clickhouse is unreachable or busy")
 
 //go:embed sql
 var sqlFiles embed.FS
