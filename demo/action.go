@@ -63,7 +63,7 @@ func callData(signature string, words ...any) string {
 // drawCalls returns the calls of an on-chain proposal, in turn of every kind, and what its text
 // says of them: a payment states whom it pays, and how much.
 func (p *proposal) drawCalls() (calls []executableCall, stated string) {
-	self, other := p.contractOf(0), p.contractOf(1)
+	self, other := p.dao.contract(0), p.dao.contract(1)
 	pay := callData("transfer(address,uint256)", other, 25_000_000_000)
 	packed := "00" + usdc[2:] + strings.Repeat("0", 64) + fmt.Sprintf("%064x", len(pay)/2-1) + pay[2:]
 	role := strings.Repeat("0", 64)
@@ -97,9 +97,9 @@ func (p *proposal) drawCalls() (calls []executableCall, stated string) {
 	return []executableCall{{of.target, of.value, of.data, of.signature, "eip155:1"}}, stated
 }
 
-// contractOf returns the address of a contract of the proposal's DAO.
-func (p *proposal) contractOf(number int) string {
-	return addressOf(deriveKey(p.dao.key, streamContract, unsigned(number)), 0).lower()
+// contract returns the address of a contract of the DAO.
+func (d *dao) contract(number int) string {
+	return addressOf(deriveKey(d.key, streamContract, unsigned(number)), 0).lower()
 }
 
 // plugins returns the plugins of an off-chain vote, of which every eleventh executes a payment.
@@ -107,7 +107,7 @@ func (p *proposal) plugins() safePlugins {
 	if p.serial%11 != 4 {
 		return safePlugins{}
 	}
-	pay := callData("transfer(address,uint256)", p.contractOf(1), 25_000_000_000)
-	plan := safePlan{Network: "1", RealityAddress: p.contractOf(2), Batches: [][]safeCall{{{usdc, "0", pay, "0"}}}}
+	pay := callData("transfer(address,uint256)", p.dao.contract(1), 25_000_000_000)
+	plan := safePlan{Network: "1", RealityAddress: p.dao.contract(2), Batches: [][]safeCall{{{usdc, "0", pay, "0"}}}}
 	return safePlugins{&safeSnap{[]safePlan{plan}}}
 }

@@ -143,10 +143,16 @@ func (d *dao) onChain(index int) bool {
 }
 
 type daoLine struct {
-	ID      string       `json:"daoId"`
-	Name    string       `json:"name"`
-	Sources []sourceLine `json:"sources"`
-	Tokens  []string     `json:"tokens,omitempty"`
+	ID        string         `json:"daoId"`
+	Name      string         `json:"name"`
+	Sources   []sourceLine   `json:"sources"`
+	Tokens    []string       `json:"tokens,omitempty"`
+	Contracts []contractLine `json:"contracts,omitempty"`
+}
+
+type contractLine struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 type sourceLine struct {
@@ -162,6 +168,7 @@ func (d *dao) line() daoLine {
 	if d.organization != "" {
 		line.Sources = append(line.Sources, sourceLine{"tally", d.organization})
 		line.Tokens = []string{d.token()}
+		line.Contracts = []contractLine{{"eip155:1:" + d.contract(0), "Protocol"}, {"eip155:1:" + d.contract(1), "Grants Council"}}
 	}
 	if d.forum != "" {
 		line.Sources = append(line.Sources, sourceLine{"discourse", d.forum})

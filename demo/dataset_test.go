@@ -35,10 +35,11 @@ type data struct {
 }
 
 type dao struct {
-	DAOID   string `json:"daoId"`
-	Name    string
-	Sources []struct{ Provider, ID string }
-	Tokens  []string
+	DAOID     string `json:"daoId"`
+	Name      string
+	Sources   []struct{ Provider, ID string }
+	Tokens    []string
+	Contracts []struct{ ID, Name string }
 }
 
 type space struct {

@@ -81,6 +81,9 @@ func argument(a governance.DossierArgument) string {
 	const most = 120
 	var text func(governance.DossierArgument) string
 	text = func(a governance.DossierArgument) string {
+		if a.AddressName != nil {
+			return *a.Value + " (" + *a.AddressName + ")"
+		}
 		if a.Value != nil {
 			return *a.Value
 		}

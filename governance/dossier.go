@@ -322,7 +322,7 @@ type DossierAction struct {
 
 // DossierAddress is an address and what is known of it.
 type DossierAddress struct {
-	// Address is in lower case, Name is what the DAO's sources or the table of tokens call it.
+	// Address is in lower case, Name is what the DAO, the table of tokens or the token itself calls it, or Governor, Timelock or Voting token.
 	Address string  `json:"address"`
 	Name    *string `json:"name"`
 	// Contract says whether it has code, Proxy whether it is a proxy by EIP-1967; null where unknown.
@@ -403,8 +403,10 @@ type DossierArgument struct {
 	Name *string `json:"name"`
 	Type string  `json:"type"`
 	// Value is the value as text, of which 1,024 characters are shown; null for arrays and tuples, whose Items are the parts.
-	Value *string           `json:"value"`
-	Items []DossierArgument `json:"items"`
+	Value *string `json:"value"`
+	// AddressName is what an address is called; null where unknown.
+	AddressName *string           `json:"addressName"`
+	Items       []DossierArgument `json:"items"`
 	// Unlimited says that an amount is the largest number of its type.
 	Unlimited bool `json:"unlimited"`
 }

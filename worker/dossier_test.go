@@ -80,7 +80,10 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 	old := &record.Topic{Host: "forum.dao.org", ExternalID: "6", Title: "Old", CreatedAt: at(-58), Posts: 3, Visible: true, Slug: "old"}
 	own.DiscussionURL = "https://forum.dao.org/t/audit/7"
 	h.append(
-		&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Discourse, ID: "forum.dao.org"}}},
+		&record.DAO{
+			ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Discourse, ID: "forum.dao.org"}},
+			Contracts: []record.Contract{{ID: "eip155:1:0x" + strings.Repeat("b2", 20), Name: "Auditors", Functions: []string{"audit(uint256 year)"}}},
+		},
 		earlier, own, old, discussion, vote("earlier", "0x1", "1", 5, 1),
 		vote("own", "0x1", "2", 1, 201), vote("own", "0x1", "1", 1, 202), vote("own", "0x2", "2", 2, 203), vote("own", "0x3", "1", 3, 204),
 	)
@@ -93,8 +96,9 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 		d.Decision.Leader.Key, d.Decision.MarginPower, d.Decision.Quorum.MetBy.VoterIdentity, d.Participation.NewVoters, d.Participation.Rank,
 		d.Course.Recasts, d.Course.SideChanges, d.Course.LeaderChanges, d.Voters.Strongest[0].VoterIdentity, d.Proposer.Here,
 		d.Actions[0].Transfer.Amount, *d.Actions[0].InText.Amount, d.Effects.Transfers[0].Symbol, d.Process.DiscussionDays, d.Process.MedianDiscussionDays,
+		d.Addresses[1].Name, d.Actions[0].Arguments[0].AddressName,
 	}))(t)
-	if want := `["1","2","0x3","2",1,"1","1",2,"0x1",{"executed":1},"25000",true,"USDC","6","2"]`; string(got) != want {
+	if want := `["1","2","0x3","2",1,"1","1",2,"0x1",{"executed":1},"25000",true,"USDC","6","2","Auditors","Auditors"]`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if has := slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Severity == governance.SeverityHigh }); has {

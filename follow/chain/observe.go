@@ -145,8 +145,8 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 		if o.Payload == x.held.Payload {
 			o.Simulation, o.Earlier = x.held.Simulation, x.held.Earlier
 		}
-		decoded := records.DecodeActions(x.actions)
-		if o.Addresses, err = c.addresses(ctx, e, decoded, head.number()); err != nil {
+		decoded := records.DecodeActions(x.actions, nil)
+		if o.Addresses, err = c.addresses(ctx, e, decoded, x.executor, head.number()); err != nil {
 			return err
 		}
 		if err := c.settings(ctx, e, x, decoded, head.number(), o.Addresses); err != nil || !x.open {
@@ -171,7 +171,7 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 }
 
 // addresses asks which addresses have code, which are proxies, and what tokens call themselves.
-func (c observer) addresses(ctx context.Context, e *endpoint, actions []abi.Decoded, block uint64) ([]record.ObservedAddress, error) {
+func (c observer) addresses(ctx context.Context, e *endpoint, actions []abi.Decoded, executor string, block uint64) ([]record.ObservedAddress, error) {
 	at := hexOf(block)
 	var calls []*call
 	parties := slices.DeleteFunc(abi.Parties(actions), func(p abi.Party) bool { return p.Chain != c.ID() })
@@ -190,7 +190,7 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []abi.Deco
 	var behind []int
 	for i, p := range parties {
 		of := calls[i*asked : (i+1)*asked]
-		found[i] = record.ObservedAddress{Address: p.Address, Block: block}
+		found[i] = record.ObservedAddress{Address: p.Address, Block: block, Executor: p.Address == executor}
 		if code, err := of[0].bytes(); err == nil {
 			found[i].Contract = new(len(code) > 0)
 		}

@@ -1,10 +1,13 @@
 package sources
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 )
 
@@ -38,6 +41,7 @@ func (p *parser) crossCheck(file File) {
 			ids[dao.ID] = path
 		}
 		p.checkSources(file, dao, path, owners)
+		p.readContracts(dao.Contracts, path+".contracts")
 	}
 	for host, forum := range file.Forums {
 		path := "forums." + string(host)
@@ -75,6 +79,35 @@ func (p *parser) checkSources(file File, dao DAO, path string, owners map[record
 			continue
 		}
 		owners[source] = path
+	}
+}
+
+// readContracts reads the functions of contracts, and refuses a contract that is there twice.
+func (p *parser) readContracts(contracts []NamedContract, path string) {
+	first := map[GovernorID]int{}
+	for i := range contracts {
+		c, at := &contracts[i], fmt.Sprintf("%s[%d]", path, i)
+		if before, again := first[c.ID]; again {
+			p.refuse(at, "%s has a name in %s[%d] already", c.ID, path, before)
+			continue
+		}
+		if first[c.ID] = i; c.ABI == "" {
+			continue
+		}
+		name := string(c.ABI)
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(p.folder, name)
+		}
+		text, err := readFile("ABI", name)
+		if err == nil && len(text) > maxFileBytes {
+			err = errors.New("the file is larger than 1 MiB")
+		}
+		if err == nil {
+			c.functions, err = abi.ParseInterface(text)
+		}
+		if err != nil {
+			p.refuse(at+".abi", "%s", err.Error())
+		}
 	}
 }
 

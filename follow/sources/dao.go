@@ -45,6 +45,9 @@ func (f File) Records(declared records.Catalog) (records []record.Record, confli
 		for _, token := range dao.Tokens {
 			r.Tokens = append(r.Tokens, string(token))
 		}
+		for _, c := range dao.Contracts {
+			r.Contracts = append(r.Contracts, record.Contract{ID: string(c.ID), Name: string(c.Name), Functions: c.functions})
+		}
 		records = append(records, r)
 	}
 	return records, conflicts

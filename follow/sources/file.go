@@ -59,13 +59,23 @@ type Forum struct {
 
 // DAO is a DAO to follow.
 type DAO struct {
-	ID        Identifier   `yaml:"id,required" doc:"Id of the DAO in the API."`
-	Name      Text         `yaml:"name,required" doc:"Name of the DAO."`
-	Snapshot  []Identifier `yaml:"snapshot" doc:"Its Snapshot spaces, such as ens.eth."`
-	Governors []Governor   `yaml:"governors" doc:"Its Governor contracts: an id, or an id with timelock and first block."`
-	Tokens    []GovernorID `yaml:"tokens" doc:"Further tokens whose delegations are followed, eip155:CHAIN:ADDRESS each, on chains with a followed Governor."`
-	Forums    []Host       `yaml:"forums" doc:"Hosts of its Discourse forums, such as discuss.ens.domains."`
-	Tally     []Identifier `yaml:"tally" doc:"Slugs of its organizations at Tally; where a Governor is followed too, its proposals count once."`
+	ID        Identifier      `yaml:"id,required" doc:"Id of the DAO in the API."`
+	Name      Text            `yaml:"name,required" doc:"Name of the DAO."`
+	Snapshot  []Identifier    `yaml:"snapshot" doc:"Its Snapshot spaces, such as ens.eth."`
+	Governors []Governor      `yaml:"governors" doc:"Its Governor contracts: an id, or an id with timelock and first block."`
+	Tokens    []GovernorID    `yaml:"tokens" doc:"Further tokens whose delegations are followed, eip155:CHAIN:ADDRESS each, on chains with a followed Governor."`
+	Forums    []Host          `yaml:"forums" doc:"Hosts of its Discourse forums, such as discuss.ens.domains."`
+	Tally     []Identifier    `yaml:"tally" doc:"Slugs of its organizations at Tally; where a Governor is followed too, its proposals count once."`
+	Contracts []NamedContract `yaml:"contracts" doc:"Contracts that dossiers call by a name."`
+}
+
+// NamedContract is a contract with the name that its DAO has for it.
+type NamedContract struct {
+	ID   GovernorID `yaml:"id,required" doc:"eip155:CHAIN:ADDRESS."`
+	Name Text       `yaml:"name,required" doc:"Name, such as Treasury."`
+	ABI  Text       `yaml:"abi" doc:"Path of its ABI in JSON, from the folder of this file: calls of its functions are decoded."`
+	// functions are the signatures in the ABI.
+	functions []string
 }
 
 // Governor is a Governor contract. In the file, its id alone is enough.
@@ -78,22 +88,22 @@ type Governor struct {
 
 // Load reads and parses a sources file. environ looks up environment variables.
 func Load(path string, environ func(string) (string, bool)) (File, error) {
-	text, err := readFile(path)
+	text, err := readFile("sources", path)
 	if err != nil {
 		return File{}, err
 	}
 	return Parse(path, text, environ)
 }
 
-func readFile(path string) ([]byte, error) {
+func readFile(what, path string) ([]byte, error) {
 	opened, err := os.Open(path) //nolint:gosec // the file that the operator names
 	if err != nil {
-		return nil, fmt.Errorf("read the sources file: %w", err)
+		return nil, fmt.Errorf("read the %s file: %w", what, err)
 	}
 	defer opened.Close()
 	text, err := io.ReadAll(io.LimitReader(opened, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the sources file: %w", err)
+		return nil, fmt.Errorf("read the %s file: %w", what, err)
 	}
 	return text, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (e *RefusedError) Error() string {
 // Parse parses a sources file. environ looks up environment variables. The error is a
 // [*RefusedError] with all problems; path names the file in it.
 func Parse(path string, text []byte, environ func(string) (string, bool)) (File, error) {
-	p := parser{environ: environ, lines: map[string]int{}}
+	p := parser{environ: environ, folder: filepath.Dir(path), lines: map[string]int{}}
 	var file File
 	if root := p.document(text); root != nil {
 		p.read("", root, reflect.ValueOf(&file).Elem())
@@ -65,6 +66,7 @@ func Parse(path string, text []byte, environ func(string) (string, bool)) (File,
 
 type parser struct {
 	environ  environ
+	folder   string         // of the file
 	lines    map[string]int // of each value, by path
 	problems []Problem
 }
@@ -224,6 +226,9 @@ type field struct {
 func fieldsOf(of reflect.Type) (fields []field) {
 	for member := range of.Fields() {
 		name, options, _ := strings.Cut(member.Tag.Get("yaml"), ",")
+		if name == "" {
+			continue
+		}
 		fields = append(fields, field{
 			name: name, doc: member.Tag.Get("doc"), index: member.Index, kind: member.Type,
 			required: strings.Contains(options, "required"), alone: strings.Contains(options, "alone"),

@@ -3,11 +3,16 @@ package sources_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"pnyx/follow/sources"
+	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // environ is the environment of the tests.
@@ -50,6 +55,41 @@ func TestACompleteFileIsRead(t *testing.T) {
 		t.Errorf("got Governor %+v, want its first block and its chain", got)
 	}
 	env.Want(t, 4, len(dao.Sources()), "sources")
+}
+
+func TestContractsHaveTheFunctionsOfTheirABI(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"list.json":     `[{"type":"event","name":"Funded"},{"type":"function","name":"fund","inputs":[{"name":"calls","type":"tuple[2]","components":[{"name":"to","type":"address"}]},{"name":"","type":"uint256"}]}]`,
+		"artifact.json": `{"abi":[{"type":"function","name":"lend","inputs":[]}]}`,
+		"events.json":   `[]`, "type.json": `[{"type":"function","name":"f","inputs":[{"type":"uint7"}]}]`, "text.json": `abi`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parse := func(contracts string) (sources.File, error) {
+		return sources.Parse(filepath.Join(folder, "sources.yaml"), []byte("contact: a\ndaos:\n- {id: a, name: A, snapshot: [a.eth], contracts: ["+contracts+"]}\n"), environ)
+	}
+	const first, second = `eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823`, `eip155:1:0x1111111111111111111111111111111111111111`
+	file := env.Must(parse(`{id: "` + first + `", name: Vault, abi: list.json}, {id: "` + second + `", name: Bank, abi: artifact.json}`))(t)
+	want := []record.Record{&record.DAO{ID: "a", Name: "A", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "a.eth"}}, Contracts: []record.Contract{
+		{ID: strings.ToLower(first), Name: "Vault", Functions: []string{"fund((address to)[2] calls,uint256)"}}, {ID: second, Name: "Bank", Functions: []string{"lend()"}},
+	}}}
+	env.WantSame(t, "records", want, env.Must(file.Records(records.Catalog{}))(t))
+	for contracts, want := range map[string]string{
+		`{id: "` + second + `", name: A}, {id: "` + second + `", name: B}`: ":3: daos[0].contracts[1]: " + second + " has a name in daos[0].contracts[0] already",
+		`{id: "` + second + `", name: A, abi: none.json}`:                  ":3: daos[0].contracts[0].abi: read the ABI file",
+		`{id: "` + second + `", name: A, abi: events.json}`:                "has no function",
+		`{id: "` + second + `", name: A, abi: type.json}`:                  "is no signature of a function",
+		`{id: "` + second + `", name: A, abi: text.json}`:                  "read the ABI",
+		`{id: "` + second + `"}`:                                           "needs name",
+	} {
+		if _, err := parse(contracts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", contracts, err, want)
+		}
+	}
 }
 
 func TestIDsOfSpacesAreNamesInAnyScript(t *testing.T) {

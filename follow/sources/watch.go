@@ -28,7 +28,7 @@ func (w Watcher) Run(ctx context.Context) {
 	var applied []byte
 	refused := ""
 	for {
-		text, err := readFile(w.Path)
+		text, err := readFile("sources", w.Path)
 		if err == nil && !bytes.Equal(text, applied) {
 			var file File
 			if file, err = Parse(w.Path, text, w.Environ); err == nil {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Operation says in whose name code runs.
@@ -64,14 +63,10 @@ type Decoded struct {
 	moves string
 }
 
-// Decode returns what a call means.
-func Decode(call Call) Decoded {
-	budget := maxCalls
-	call.Target = strings.ToLower(call.Target)
-	return decode(call, 0, &budget)
-}
+// Decode returns what a call means by the table alone.
+func Decode(call Call) Decoded { return Interfaces(nil).Decode(call) }
 
-func decode(call Call, depth int, budget *int) Decoded {
+func (of Interfaces) decode(call Call, depth int, budget *int) Decoded {
 	if call.Operation == "" {
 		call.Operation = PlainCall
 	}
@@ -83,6 +78,9 @@ func decode(call Call, depth int, budget *int) Decoded {
 		return d
 	}
 	fit, arguments, reason := known().candidates(call)
+	if len(fit) == 0 {
+		fit, arguments = of.candidates(call)
+	}
 	if len(fit) == 0 {
 		d.Undecoded = reason
 		return d
@@ -106,7 +104,7 @@ func decode(call Call, depth int, budget *int) Decoded {
 			break
 		}
 		*budget--
-		d.Calls = append(d.Calls, decode(inside, depth+1, budget))
+		d.Calls = append(d.Calls, of.decode(inside, depth+1, budget))
 	}
 	return d
 }

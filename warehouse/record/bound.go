@@ -42,6 +42,12 @@ func Bound(r Record) (left []string, err error) {
 		b.text("name", &r.Name, maxWord)
 		b.words("DAO", r.Tokens...)
 		b.count("tokens", len(r.Tokens), maxItems)
+		b.count("contracts", len(r.Contracts), maxItems)
+		for i := range r.Contracts {
+			b.text("contract", &r.Contracts[i].Name, maxWord)
+			b.words("contract", r.Contracts[i].Functions...)
+			b.count("functions", len(r.Contracts[i].Functions), maxItems)
+		}
 	case *Source:
 		b.text("name", &r.Name, maxWord)
 		b.words("source", r.ID, r.Slug, r.Network, r.Symbol, r.Token)

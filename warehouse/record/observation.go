@@ -29,6 +29,8 @@ type ObservedAddress struct {
 	Block   uint64
 	// Contract is true if the address has code; nil if the node did not say.
 	Contract *bool
+	// Executor is true of the address in whose name the Governor executes.
+	Executor bool `json:",omitempty"`
 	// Implementation is the code that a proxy by EIP-1967 runs; empty for none.
 	Implementation string
 	// Symbol and Decimals are a token's; empty and nil where it states none.

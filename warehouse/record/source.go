@@ -9,6 +9,17 @@ type DAO struct {
 	Sources []SourceRef
 	// Tokens are its tokens beside the tokens of its Governors, each eip155:<chain>:<address>.
 	Tokens []string `msgpack:",omitempty"`
+	// Contracts are those that dossiers call by a name.
+	Contracts []Contract `msgpack:",omitempty"`
+}
+
+// Contract is a contract of a DAO.
+type Contract struct {
+	// ID is eip155:<chain>:<address>, in lower case.
+	ID   string
+	Name string
+	// Functions are the signatures of its functions, of which calls are decoded that the table of functions does not have.
+	Functions []string `msgpack:",omitempty"`
 }
 
 // Kind implements Record.

@@ -34,18 +34,20 @@ func actionTable() table {
 	}
 }
 
-// DecodeActions returns what actions mean, in their order.
-func DecodeActions(actions []record.Action) []abi.Decoded {
-	return warehouse.Values(actions, func(a record.Action) abi.Decoded { return DecodeAction(&a) })
+// DecodeActions returns what actions mean, in their order, also by functions that the table of functions does not have.
+func DecodeActions(actions []record.Action, of abi.Interfaces) []abi.Decoded {
+	return warehouse.Values(actions, func(a record.Action) abi.Decoded { return of.Decode(callOf(&a)) })
 }
 
-// DecodeAction returns what an action means.
-func DecodeAction(a *record.Action) abi.Decoded {
+// DecodeAction returns what an action means by the table of functions.
+func DecodeAction(a *record.Action) abi.Decoded { return abi.Decode(callOf(a)) }
+
+func callOf(a *record.Action) abi.Call {
 	call := abi.Call{Chain: a.Chain, Target: a.Target, Value: a.Value, Signature: a.Signature, Data: a.Calldata}
 	if a.Delegate {
 		call.Operation = abi.DelegateCall
 	}
-	return abi.Decode(call)
+	return call
 }
 
 // Actions returns the actions of proposals, in order. Of those that upstream no longer states,

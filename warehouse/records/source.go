@@ -1,6 +1,10 @@
 package records
 
 import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -11,12 +15,25 @@ func daoTable() table {
 	return table{
 		kind:    record.KindDAO,
 		keys:    []column{{"dao_id", "String"}},
-		columns: []string{"name", "source_providers", "source_ids", "tokens"},
+		columns: []string{"name", "source_providers", "source_ids", "tokens", "contract_ids", "contract_names", "contract_functions"},
 		values: valuesOf(func(into []any, dao *record.DAO) ([]any, error) {
 			providers, ids := splitRefs(dao.Sources)
-			return append(into, dao.Name, providers, ids, warehouse.NonNilTexts(dao.Tokens)), nil
+			return append(into, dao.Name, providers, ids, warehouse.NonNilTexts(dao.Tokens),
+				warehouse.Values(dao.Contracts, func(c record.Contract) string { return c.ID }),
+				warehouse.Values(dao.Contracts, func(c record.Contract) string { return c.Name }),
+				warehouse.Values(dao.Contracts, func(c record.Contract) []string { return warehouse.NonNilTexts(c.Functions) })), nil
 		}),
 	}
+}
+
+// Contracts returns the contracts that DAOs name, by DAO.
+func Contracts(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string][]record.Contract, error) {
+	type row struct {
+		DAOID string
+		record.Contract
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read the contracts of DAOs", sqlText("source_contracts"), clickhouse.Named("daos", daoIDs))
+	return warehouse.Grouped(rows, err, func(r row) (string, record.Contract) { return r.DAOID, r.Contract })
 }
 
 func sourceTable() table {

@@ -112,6 +112,12 @@ func TestCanonicalLineHasOptionalFields(t *testing.T) {
 			&record.DAO{ID: "harbor", Name: "harbor", Tokens: []string{"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72"}},
 		},
 		{
+			"DAO with a contract", `{"record":"dao","version":1,"daoId":"harbor","contracts":[{"id":"eip155:1:0xC18360217d8f7ab5e7c516566761ea12ce7f9d72","name":"Treasury","functions":["fund(address to,uint256)"]}]}`,
+			&record.DAO{ID: "harbor", Name: "harbor", Contracts: []record.Contract{
+				{ID: "eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", Name: "Treasury", Functions: []string{"fund(address to,uint256)"}},
+			}},
+		},
+		{
 			"evidence, its numbers untouched", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":{ "score" : 1.10e2 },"warnings":null}`,
 			&record.Evidence{
 				Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, GeneratedAt: day,
@@ -129,6 +135,8 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 	signal := `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04",`
 	delegation := `{"record":"delegation","version":1,"token":"eip155:1:0xC18360217D8F7Ab5e7c516566761Ea12Ce7F9D72",`
 	checkRejections(t, "canonical record", []rejectionTest{
+		{"no signature", `{"record":"dao","version":1,"daoId":"a","contracts":[{"id":"eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa","name":"T","functions":["fund"]}]}`, `contracts[0].functions[0] is "fund"; want the signature of a function, such as fund(address recipient,uint256 amount)`},
+		{"a contract without a name", `{"record":"dao","version":1,"daoId":"a","contracts":[{"id":"eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa"}]}`, `contracts[0].name is missing; want a string`},
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},
 		{"version as a text", `{"record":"event","version":"1"}`, `version is a string; want a number`},

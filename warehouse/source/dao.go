@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 )
 
@@ -17,6 +18,18 @@ func readDAO(in object) record.Record {
 	}
 	for token := range in.get("tokens").elements() {
 		dao.Tokens = append(dao.Tokens, readContract(token))
+	}
+	for contract := range in.get("contracts").objects() {
+		id := contract.get("id")
+		read := record.Contract{ID: readContract(id), Name: contract.get("name").text()}
+		contract.get("name").require(typeString)
+		for function := range contract.get("functions").elements() {
+			read.Functions = append(read.Functions, function.text())
+			if (abi.Interfaces{}).Add("", function.text()) != nil {
+				function.rejectUnlike("the signature of a function, such as fund(address recipient,uint256 amount)")
+			}
+		}
+		dao.Contracts = append(dao.Contracts, read)
 	}
 	return dao
 }

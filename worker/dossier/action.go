@@ -73,7 +73,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	a := governance.DossierAction{
 		Index: index, Chain: governance.OptionalText(d.Chain), Target: c.address(d.Chain, d.Target), Operation: string(d.Operation),
 		Kind: string(d.Kind), Function: governance.OptionalText(d.Function), Alternatives: append([]string{}, d.Alternatives...),
-		Arguments: argumentsOf(d.Arguments), Value: governance.Decimal(d.Value), Undecoded: governance.OptionalText(d.Undecoded),
+		Arguments: c.argumentsOf(d.Chain, d.Arguments), Value: governance.Decimal(d.Value), Undecoded: governance.OptionalText(d.Undecoded),
 		Calls: []governance.DossierAction{}, Omitted: d.Omitted,
 	}
 	if d.Signature == "" && len(d.Data) >= len(abi.Selector{}) {
@@ -132,39 +132,31 @@ func (c *composer) isOwn(chain, address string) bool {
 
 // isExecutor reports whether an address is in whose name the Governor executes.
 func (c *composer) isExecutor(chain, address string) bool {
+	if seen := c.observedAt(chain, address); seen != nil && seen.Executor {
+		return true
+	}
 	return strings.HasPrefix(c.Proposal.OnchainID, chain+":") && c.Observed != nil && c.Observed.Simulation != nil && c.Observed.Simulation.Executor == address
 }
 
 // maxCalls bounds the calls inside all actions together.
 const maxCalls = 2000
 
-func (c *composer) address(chain, address string) governance.DossierAddress {
-	of := governance.DossierAddress{Address: address}
-	if token, is := c.token(chain, address); is && token.Symbol != "" {
-		of.Name = &token.Symbol
-	}
-	if seen := c.observedAt(chain, address); seen != nil && seen.Contract != nil {
-		of.Contract, of.Proxy = seen.Contract, new(seen.Implementation != "")
-	}
-	if strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") {
-		of.Name = new("Governor")
-	}
-	return of
-}
-
 // maxValue bounds an argument in characters: the whole calldata is in the view proposal_actions.
 const maxValue = 1024
 
-func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
+func (c *composer) argumentsOf(chain string, arguments []abi.Argument) []governance.DossierArgument {
 	list := []governance.DossierArgument{}
 	for i := range arguments {
 		a := &arguments[i]
 		of := governance.DossierArgument{Name: governance.OptionalText(a.Name), Type: a.Type, Unlimited: a.IsUnlimited()}
 		if isList := strings.HasPrefix(a.Type, "(") || strings.HasSuffix(a.Type, "]"); isList {
-			of.Items = argumentsOf(a.Items)
+			of.Items = c.argumentsOf(chain, a.Items)
 		} else {
 			value := clip(a.Value, maxValue)
 			of.Value = &value
+			if a.Type == "address" {
+				of.AddressName = c.nameOf(chain, a.Value)
+			}
 		}
 		list = append(list, of)
 	}

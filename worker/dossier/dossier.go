@@ -60,6 +60,8 @@ type Facts struct {
 	OpenedAt map[record.RefHash]governance.Timestamp
 	// Analysis is the imported analysis; nil for none.
 	Analysis *record.Evidence
+	// Contracts are those that the DAO names.
+	Contracts []record.Contract
 }
 
 // composer computes one dossier.
@@ -125,7 +127,7 @@ func (f *Facts) compared() (earlier []pages.KnownProposal) {
 func Compose(f Facts) (governance.Intelligence, error) {
 	c := composer{Facts: f}
 	c.earlier = f.compared()
-	c.text, c.before, c.decoded = textOf(f), historyOf(f), records.DecodeActions(f.Actions)
+	c.text, c.before, c.decoded = textOf(f), historyOf(f), f.decode()
 	c.addSources()
 	c.vote()
 	c.process()

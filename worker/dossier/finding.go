@@ -11,7 +11,6 @@ import (
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
-	"pnyx/warehouse/records"
 )
 
 // finder applies the rules of findings to a dossier that is complete but for these.
@@ -59,7 +58,7 @@ func (c finder) findInActions() {
 // OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
 // topics and actions, and what was executed before; of the detail only on the start.
 func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
-	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: records.DecodeActions(f.Actions)}
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
 	c.milestones()
 	c.actions()
 	finder{&c}.findInActions()

@@ -11,9 +11,9 @@ import (
 
 // Concerned returns the addresses that the actions pay, and the contracts whose settings they change.
 func (f *Facts) Concerned() (addresses []string) {
-	for i := range f.Actions {
-		decoded := records.DecodeAction(&f.Actions[i])
-		decoded.Visit(func(d *abi.Decoded) {
+	decoded := f.decode()
+	for i := range decoded {
+		decoded[i].Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
 				addresses = append(addresses, p.To)
 			}

@@ -74,6 +74,21 @@ func TestWhatNodesShowed(t *testing.T) {
 	}
 }
 
+// Contracts have the names that the DAO gives them, else those of what they are; their own functions decode, inside others too.
+func TestContractsOfTheDAO(t *testing.T) {
+	t.Parallel()
+	const timelock = "0x00000000000000000000000000000000000000f5"
+	f := observed(facts("text", batch(t, call(t, stranger, "endow(address,uint256)", timelock, "7"), call(t, usdc, "lend(uint256)", "7"))), "success", "")
+	f.Observed.Addresses = append(f.Observed.Addresses, record.ObservedAddress{Address: timelock, Executor: true})
+	f.Contracts = []record.Contract{{ID: "eip155:1:" + stranger, Name: "Vault", Functions: []string{"endow(address recipient,uint256 amount)"}}}
+	d, _ := compose(t, f)
+	fund, lend := d.Actions[0].Calls[0], d.Actions[0].Calls[1]
+	env.Want(t, "Vault endow(address,uint256) recipient Timelock", fmt.Sprint(*fund.Target.Name, " ", *fund.Function, " ", *fund.Arguments[0].Name, " ", *fund.Arguments[0].AddressName), "a function of its own")
+	if lend.Undecoded == nil || lend.Function != nil {
+		t.Errorf("a function of another contract: got %+v, want it not decoded", lend)
+	}
+}
+
 // A setting is compared with what the contract states, not with what a proposal set before; a later call with what the former
 // one sets.
 func TestSettingsThatNodesShowed(t *testing.T) {

@@ -259,9 +259,30 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	return nil
 }
 
+// readContracts reads the contracts that the DAOs of proposals with actions name.
+func readContracts(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var daoIDs []string
+	for _, f := range of {
+		if len(f.Actions) > 0 {
+			daoIDs = append(daoIDs, f.Detail.Identity.DAOID)
+		}
+	}
+	if len(daoIDs) == 0 {
+		return nil
+	}
+	contracts, err := records.Contracts(ctx, w, daoIDs)
+	for _, f := range of {
+		f.Contracts = contracts[f.Detail.Identity.DAOID]
+	}
+	return err
+}
+
 // readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve and of the
 // proposers, and what executed proposals did with these addresses before.
 func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	if err := readContracts(ctx, w, of); err != nil {
+		return err
+	}
 	var acting, executed, votes []record.RefHash
 	concerned, involved := make([][]string, len(of)), make([][]string, len(of))
 	for i, f := range of {
@@ -275,7 +296,7 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 				executed = append(executed, k.Ref)
 			}
 		}
-		for _, p := range abi.Parties(records.DecodeActions(f.Actions)) {
+		for _, p := range abi.Parties(f.decode()) {
 			involved[i] = append(involved[i], p.Address)
 		}
 		if id := f.proposerID(); id != "" {
