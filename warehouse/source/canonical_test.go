@@ -136,6 +136,7 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 	delegation := `{"record":"delegation","version":1,"token":"eip155:1:0xC18360217D8F7Ab5e7c516566761Ea12Ce7F9D72",`
 	checkRejections(t, "canonical record", []rejectionTest{
 		{"no signature", `{"record":"dao","version":1,"daoId":"a","contracts":[{"id":"eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa","name":"T","functions":["fund"]}]}`, `contracts[0].functions[0] is "fund"; want the signature of a function, such as fund(address recipient,uint256 amount)`},
+		{"an empty name", `{"record":"dao","version":1,"daoId":"a","contracts":[{"id":"eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa","name":" "}]}`, `contracts[0].name is " "; want a name`},
 		{"a contract without a name", `{"record":"dao","version":1,"daoId":"a","contracts":[{"id":"eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa"}]}`, `contracts[0].name is missing; want a string`},
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},

@@ -20,18 +20,25 @@ func readDAO(in object) record.Record {
 		dao.Tokens = append(dao.Tokens, readContract(token))
 	}
 	for contract := range in.get("contracts").objects() {
-		id := contract.get("id")
-		read := record.Contract{ID: readContract(id), Name: contract.get("name").text()}
-		contract.get("name").require(typeString)
-		for function := range contract.get("functions").elements() {
-			read.Functions = append(read.Functions, function.text())
-			if (abi.Interfaces{}).Add("", function.text()) != nil {
-				function.rejectUnlike("the signature of a function, such as fund(address recipient,uint256 amount)")
-			}
-		}
-		dao.Contracts = append(dao.Contracts, read)
+		dao.Contracts = append(dao.Contracts, readNamedContract(contract))
 	}
 	return dao
+}
+
+// readNamedContract reads a contract that dossiers call by a name.
+func readNamedContract(in object) record.Contract {
+	name := in.get("name")
+	contract := record.Contract{ID: readContract(in.get("id")), Name: name.text()}
+	if name.require(typeString) && contract.Name == "" {
+		name.rejectUnlike("a name")
+	}
+	for function := range in.get("functions").elements() {
+		contract.Functions = append(contract.Functions, function.text())
+		if (abi.Interfaces{}).Add("", function.text()) != nil {
+			function.rejectUnlike("the signature of a function, such as fund(address recipient,uint256 amount)")
+		}
+	}
+	return contract
 }
 
 // readSourceRef reads a source of a DAO. The address of a Governor and the host of a forum may have any case.
