@@ -19,7 +19,10 @@ type contractFunction struct {
 // Add adds functions of a contract by their signatures, in which parameters may have names. The error wraps [ErrSignature].
 func (of Interfaces) Add(contract string, signatures ...string) error {
 	for _, text := range signatures {
-		_, inputs, canonical, err := parseSignature(text)
+		name, inputs, canonical, err := parseSignature(text)
+		if err == nil && name == "" {
+			err = fmt.Errorf("%w: %.80q", ErrSignature, text)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,23 @@
+package abi
+
+import "testing"
+
+// FuzzParseInterface feeds any file: what is read of it are functions that decode their own calls.
+func FuzzParseInterface(f *testing.F) {
+	f.Add([]byte(`[{"type":"function","name":"fund","inputs":[{"name":"calls","type":"tuple[2][]","components":[{"name":"to","type":"address"}]},{"type":"uint256"}]}]`))
+	f.Add([]byte(`{"abi":[{"type":"function","name":"lend"},{"type":"event","name":"Lent"}]}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		signatures, err := ParseInterface(file)
+		if err != nil {
+			return
+		}
+		of := Interfaces{}
+		if err := of.Add("eip155:1:"+alice, signatures...); err != nil || len(of) == 0 {
+			t.Fatalf("got %v for %q, want functions", err, signatures)
+		}
+		for function := range of {
+			d := of.Decode(Call{Chain: "eip155:1", Target: alice, Value: "0", Data: function.selector[:]})
+			recode(t, &d)
+		}
+	})
+}
