@@ -11,6 +11,7 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -149,6 +150,57 @@ func TestMissingViewIs404OnlyAfterAFullPublication(t *testing.T) {
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DataStatusKey("uniswap"): governance.DataStatus{}})
 	n.wantSuccess("/v2/daos/uniswap")
 	n.wantUnavailable("/v2/daos/nobody")
+}
+
+// A server that was restarted or failed over may lack the last writes, or all since it was saved.
+func TestMissingViewIs503UntilEverythingIsPublishedToTheServerThatRuns(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{redisURL: env.Redis(t).URL})
+	unknown := []string{"/v2/daos/nobody", "/v2/proposals/" + string(unknownKey)}
+	for _, path := range unknown {
+		n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
+	}
+	published := env.Must(n.Store.PublicationState(t.Context()))(t)
+	published.ServerRunIDs = "the server before"
+	n.setPublished(published)
+	n.API.ForgetCopies()
+	for _, path := range unknown {
+		n.wantUnavailable(path)
+	}
+	n.wantSuccess("/v2/daos/uniswap")
+}
+
+// A version outlives the view that was written before it only where somebody deletes the view.
+func TestALostViewIsUnavailableAndAskedForAgain(t *testing.T) {
+	t.Parallel()
+	dao, proposal := query.Voters{DAOID: "uniswap"}.Scope(), query.Ballots{Proposal: countedKey}.Scope()
+	for name, test := range map[string]struct {
+		key     cache.Key
+		path    string
+		version uint64
+		scope   query.Scope
+		lost    bool
+	}{
+		"DAO":                 {cache.DAODetailKey("uniswap"), "/v2/daos/uniswap", 2, dao, true},
+		"proposal":            {cache.EvidenceKey(countedKey), "/v2/proposals/" + string(countedKey) + "/evidence", 1, proposal, true},
+		"is being published":  {cache.EvidenceKey(countedKey), "/v2/proposals/" + string(countedKey) + "/evidence", 3, proposal, false},
+		"was never published": {cache.DAODetailKey("uniswap"), "/v2/daos/uniswap", 1, proposal, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			writer := n.Store.NewWriter(test.version)
+			writer.SetVersion(t.Context(), test.scope, 0)
+			env.MustDo(t, writer.Flush(t.Context()))
+			env.MustDo(t, env.RedisClient(t, n.redisURL).Del(t.Context(), string(test.key)).Err())
+			if test.lost {
+				n.wantUnavailable(test.path)
+			} else {
+				n.wantFailure(n.get(test.path), http.StatusNotFound, apierror.CodeNotFound)
+			}
+			env.Want(t, test.lost, env.Must(n.Store.Standing(t.Context()))(t).RepublishRequested, "it to be asked for again")
+		})
+	}
 }
 
 // The status of all data names no DAO that might not exist.

@@ -115,6 +115,20 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 	return found, nil
 }
 
+// CompletePublication returns the state of publication while Redis has all that is published: what is
+// not there does not exist. The error is ErrUnavailable before the first full publication is complete,
+// and from a restart or failover, which may lose writes, until the next one is.
+func (s *Store) CompletePublication(ctx context.Context) (PublicationState, error) {
+	found, err := s.Standing(ctx)
+	switch {
+	case err != nil:
+		return PublicationState{}, err
+	case found.Published == nil || !strings.HasPrefix(found.Published.ServerRunIDs, found.ServerRunIDs):
+		return PublicationState{}, fmt.Errorf("%w: not everything is published to the servers that run", ErrUnavailable)
+	}
+	return *found.Published, nil
+}
+
 // ErrFlushed means that Redis was flushed since the publication began.
 var ErrFlushed = errors.New("redis was flushed during the publication")
 

@@ -66,25 +66,38 @@ func tagOf(kind, id string) Tag {
 	return Tag(kind + ":" + name)
 }
 
-// tag returns the tag of the responses made from a view, or "" for one that no cache keeps.
-func (k Key) tag() Tag {
+// subject returns the kind of a view and the id of what it shows; both are empty for other keys.
+func (k Key) subject() (view, id string) {
 	text, isView := strings.CutPrefix(string(k), Namespace+"view:")
 	parts := strings.Split(text, ":")
 	if !isView || len(parts) < 2 {
-		return ""
+		return "", ""
 	}
-	id, _ := url.QueryUnescape(parts[1]) // viewKey has escaped it
-	switch view := parts[0]; {
-	case view == "data-status" && id == "":
-		return StatusTag
-	case view == "data-status", view == "dao", view == "timeline":
-		return DAOTag(id)
-	case view == "proposal", view == "vote-summary", view == "evidence":
-		return ProposalTag(governance.ProposalKey(id))
-	case view == "topic":
+	id, _ = url.QueryUnescape(parts[1]) // viewKey has escaped it
+	return parts[0], id
+}
+
+// scope returns the scope whose version is written with a view; it is empty for views without one.
+func (k Key) scope() query.Scope {
+	switch view, id := k.subject(); view {
+	case "data-status", "dao", "timeline":
+		return query.Voters{DAOID: id}.Scope()
+	case "proposal", "vote-summary", "evidence":
+		return query.Ballots{Proposal: governance.ProposalKey(id)}.Scope()
+	}
+	return query.Scope{}
+}
+
+// tag returns the tag of the responses made from a view, or "" for one that no cache keeps.
+func (k Key) tag() Tag {
+	view, id := k.subject()
+	if view == "topic" {
 		return TopicTag(governance.TopicKey(id))
 	}
-	return ""
+	if view == "data-status" && id == "" {
+		return StatusTag
+	}
+	return ScopeTag(k.scope())
 }
 
 // ScopeTag is on the pages of a scope; it is empty for a scope without pages.

@@ -104,6 +104,32 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Versio
 	return page.View, page.Version, page.Err
 }
 
+// MissedView reads a view again that was missing. With the error ErrMiss its subject does not exist; with
+// ErrCorrupt, too, Redis has lost the view: the version is there that is written after it and removed after it.
+// Otherwise the error is ErrUnavailable.
+func (s *Store) MissedView(ctx context.Context, key Key) (View, error) {
+	published, err := s.CompletePublication(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	var read pageRead
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+		read.page = pipe.Get(ctx, string(key))
+		if scope := key.scope(); scope != (query.Scope{}) {
+			read.version = pipe.Get(ctx, string(versionKey(scope)))
+		}
+		return nil
+	})
+	v, version, err := read.result()
+	complete := version.Revision > 0 && version.Revision <= published.Revision+1 // which RaiseVersion may have added
+	if errors.Is(err, ErrMiss) && read.page.Val() == "" && complete {
+		err = fmt.Errorf("%w: %w: lost", ErrMiss, ErrCorrupt)
+	}
+	return v, err
+}
+
 // RequestedPage is a page that a worker is to make, as it is stored before that.
 type RequestedPage struct {
 	// View, Version and Err are what Store.Page returns.

@@ -40,17 +40,14 @@ func (b *Backend) Revision() uint64 {
 }
 
 // view reads a view and decodes its payload. A missing view means that the subject does not exist,
-// which is the error missing, only if everything is published; otherwise, and where missing is nil because every
-// publication writes the view, the error is 503. The second read closes the gap in which Redis may have been flushed
-// and filled again.
+// which is the error missing, only if everything is published and the view is not lost; otherwise, and where missing
+// is nil because every publication writes the view, the error is 503. The second read closes the gap in which Redis
+// may have been flushed and filled again.
 func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
 	v, err := b.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
 		b.Misses.Inc()
-		if _, err := b.Store.PublicationState(ctx); err != nil {
-			return cache.View{}, apierror.Unavailable(err)
-		}
-		v, err = b.Store.View(ctx, key)
+		v, err = b.Store.MissedView(ctx, key)
 	}
 	switch {
 	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrCorrupt) && missing != nil:
@@ -104,7 +101,7 @@ func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *
 	if err != nil || !view.Absent {
 		return view, from, err
 	}
-	if _, err := b.Store.PublicationState(ctx); err != nil {
+	if _, err := b.Store.CompletePublication(ctx); err != nil {
 		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	if view, from, err = b.Pages.page(ctx, request); err == nil && view.Absent {

@@ -60,7 +60,7 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 	}
 	_, err := b.Store.DAORow(ctx, daoID)
 	if errors.Is(err, cache.ErrMiss) { // as every DAO after a flush of Redis, until all are published
-		if _, unpublished := b.Store.PublicationState(ctx); unpublished != nil {
+		if _, incomplete := b.Store.CompletePublication(ctx); incomplete != nil {
 			return "", nil //nolint:nilerr // an answer without rows is one
 		}
 		_, err = b.Store.DAORow(ctx, daoID)
