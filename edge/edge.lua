@@ -107,17 +107,20 @@ local function can_store()
 end
 
 -- enter passes one request for a response that is not known to be usable, and the others
--- once it is, or after timeout seconds.
+-- once it is, or after timeout seconds, and what two connections may take. While the origin hangs, they get
+-- the stale response at once.
 function edge.enter(name, timeout)
     if not can_store() then
         ngx.var.unstored = "1"
         return
     end
-    if known:get(name) or not prompt() then
+    local is = known:get(name)
+    if not is and not prompt() then
         return
     end
+    timeout = timeout + 3
     local deadline = ngx.now() + timeout
-    while not known:get(name) do
+    while not is do
         if known:add("lock " .. name, ngx.var.request_id, timeout) then
             ngx.var.holds = name
             return
@@ -126,6 +129,10 @@ function edge.enter(name, timeout)
             return
         end
         ngx.sleep(0.005)
+        is = known:get(name)
+    end
+    if is == "hung" then
+        ngx.var.origin = "nobody"
     end
 end
 
@@ -219,11 +226,23 @@ function edge.free(timeout)
     edge.enter(name, timeout)
 end
 
+-- pause is for how long, in seconds, the origin is not asked again for a stale response for which it hung.
+local pause = 5
+
+-- outcome returns what the others are to know of the response that this request has asked for, and for how long.
+local function outcome()
+    local var = ngx.var
+    if var.upstream_cache_status == "STALE" and (var.upstream_status or ""):find("504$") then
+        return "hung", pause
+    end
+    return true, usable()
+end
+
 -- release releases the requests that wait for a response which request id fetches, and
 -- lets others pass for some seconds.
-local function release(name, id, seconds)
+local function release(name, id, is, seconds)
     if known:get("lock " .. name) == id then
-        known:set(name, true, seconds)
+        known:set(name, is, seconds)
         known:delete("lock " .. name)
     end
 end
@@ -232,7 +251,7 @@ end
 function edge.leave()
     local name = ngx.var.holds
     if name ~= "" then
-        release(name, ngx.var.request_id, usable())
+        release(name, ngx.var.request_id, outcome())
     end
 end
 
@@ -245,8 +264,8 @@ local grace = 0.1
 function edge.begun()
     local name = ngx.var.holds
     if name ~= "" then
-        local id, seconds = ngx.var.request_id, math.max(0.001, usable() - grace)
-        ngx.timer.at(grace, function() release(name, id, seconds) end)
+        local id, is, seconds = ngx.var.request_id, outcome()
+        ngx.timer.at(grace, function() release(name, id, is, math.max(0.001, seconds - grace)) end)
     end
 end
 

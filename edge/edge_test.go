@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pnyx/access"
 	"pnyx/api"
@@ -227,6 +228,43 @@ func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 			t.Errorf("%s without an origin: got %d %v %s, want 503 in the envelope", path, got.status, got.header, got.body)
 		}
 	}
+}
+
+// Nodes that take connections and do not answer cost one caller a wait, and the others none.
+func TestStaleResponsesAreServedAtOnceWhileTheOriginHangs(t *testing.T) {
+	t.Parallel()
+	const path, requests = "/v2/daos/wanted", 20
+	var held atomic.Bool
+	release := make(chan struct{})
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		if held.Load() && r.URL.Path == path {
+			<-release
+		}
+		w.Header().Set("Cache-Control", "public, s-maxage=1, stale-if-error=3600")
+		fmt.Fprint(w, r.URL.Path)
+	})
+	e := startEdge(t, o.URL, func(o *edge.Options) { o.AnswerTimeout = time.Second })
+	e.get(path)
+	o.untilExpired(e)
+	end := sync.OnceFunc(func() { held.Store(false); close(release) })
+	t.Cleanup(end)
+	held.Store(true)
+	before := o.askedFor(path)
+	for range requests {
+		if got := e.get(path); got.status != http.StatusOK || got.header.Get("Cache-Status") != "pnyx-edge; hit; detail=origin-unreachable" {
+			t.Errorf("while the origin hangs: got %d %v", got.status, got.header)
+		}
+	}
+	if asked := o.askedFor(path) - before; asked > requests/2 {
+		t.Errorf("got %d requests at the origin for %d, want few", asked, requests)
+	}
+	end()
+	env.Until(t, func() error {
+		if got := e.get(path); strings.Contains(got.header.Get("Cache-Status"), "unreachable") {
+			return fmt.Errorf("got %d %v, want the origin's answer", got.status, got.header)
+		}
+		return nil
+	})
 }
 
 func TestEquivalentURLsShareACacheEntry(t *testing.T) { //nolint:tparallel // its subtests share a cache and count requests
