@@ -93,6 +93,12 @@ func (t *node) wantUnavailable(path string) {
 	t.wantNothingInternal(got)
 }
 
+// wantRepublish checks that a full publication is requested.
+func (t *node) wantRepublish() {
+	t.Helper()
+	env.Want(t, true, env.Must(t.Store.Standing(t.Context()))(t).RepublishRequested, "a full publication to be requested")
+}
+
 // wantNothingInternal checks that an answer shows nothing of how it is made.
 func (t *node) wantNothingInternal(got answer) {
 	t.Helper()
@@ -275,7 +281,27 @@ func TestListThatLostARowIsUnavailable(t *testing.T) {
 		t.Fatalf("remove the row of uniswap: got %d, %v, want one", gone, err)
 	}
 	n.wantUnavailable("/v2/daos")
+	n.wantRepublish()
 	n.wantSuccess("/v2/daos?hasVoteData=false") // a page without it is whole
+}
+
+// An empty list is one of a warehouse without DAOs.
+func TestListWithoutItsStateIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for name, state := range map[string]string{"lost": "", "cut off": "0000000000000001\x81"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			client := env.RedisClient(t, n.redisURL)
+			key := env.Must(client.Keys(t.Context(), "*{daos}:state").Result())(t)[0]
+			env.MustDo(t, client.Del(t.Context(), key).Err())
+			if state != "" {
+				env.MustDo(t, client.Set(t.Context(), key, state, 0).Err())
+			}
+			n.wantUnavailable("/v2/daos")
+			n.wantRepublish()
+		})
+	}
 }
 
 func TestPanicIsAnInternalError(t *testing.T) {

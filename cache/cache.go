@@ -26,7 +26,7 @@ import (
 var (
 	// ErrMiss means that a key has no value, or one that does not decode.
 	ErrMiss = errors.New("not in the cache")
-	// ErrCorrupt accompanies ErrMiss for a value that does not decode.
+	// ErrCorrupt accompanies ErrMiss for a value that does not decode, or is lost.
 	ErrCorrupt = errors.New("value does not decode")
 	// ErrUnavailable means that Redis returned an error or did not answer in time.
 	ErrUnavailable = errors.New("cache is unavailable")

@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -38,12 +39,13 @@ for i = 3, #KEYS do
 end
 return 1`)
 
-// readDAOs returns the state of the index, then the rows after a position.
+// readDAOs returns the state of the index, empty where rows are there without it, then the rows
+// after a position.
 //
 // KEYS: set, state, rows. ARGV: position, maximum number of rows.
 var readDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
-local page = {redis.call('GET', KEYS[2])}
+local page = {redis.call('GET', KEYS[2]) or redis.call('EXISTS', KEYS[3]) == 1 and ''}
 if #ids == 0 then return page end
 local rows = redis.call('HMGET', KEYS[3], unpack(ids))
 for i = 1, #ids do
@@ -82,10 +84,12 @@ type DAOIndexPage struct {
 	Items []governance.DAOListItem
 }
 
+// errLostOfIndex is no ErrMiss: callers must not read it as an index that was never written.
+var errLostOfIndex = fmt.Errorf("%w: %w: the DAO index has lost its state or a row", ErrUnavailable, ErrCorrupt)
+
 // DAOPage returns up to q.Limit+1 DAOs that q selects, in order of their ids, after
-// q.After. The error is ErrMiss for an index that was never
-// written, or ErrUnavailable, also for an index that has lost a row: that must not
-// look like a list without the DAO.
+// q.After. The error is ErrMiss for an index that was never written, or ErrUnavailable, with ErrCorrupt
+// for an index that has lost its state or a row: that must not look like a list without the DAO.
 func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -125,15 +129,17 @@ func decodeDAOPage(reply []any) (DAOIndexPage, error) {
 	for i, value := range reply {
 		if i == 0 {
 			state, err := decodeReply(value)
-			if err != nil {
+			if errors.Is(err, ErrCorrupt) {
+				return DAOIndexPage{}, errLostOfIndex
+			} else if err != nil {
 				return DAOIndexPage{}, err
 			}
 			page.View = state
 			continue
 		}
 		item, err := decodeRow(value)
-		if err != nil { // not a miss: callers must not read it as an index that was never written
-			return DAOIndexPage{}, fmt.Errorf("%w: the DAO index has lost a row: %s", ErrUnavailable, err) //nolint:errorlint // hides ErrMiss
+		if err != nil {
+			return DAOIndexPage{}, errLostOfIndex
 		}
 		page.Items = append(page.Items, item)
 	}
