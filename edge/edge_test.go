@@ -258,6 +258,7 @@ func TestStaleResponsesAreServedAtOnceWhileTheOriginHangs(t *testing.T) {
 	if asked := o.askedFor(path) - before; asked > requests/2 {
 		t.Errorf("got %d requests at the origin for %d, want few", asked, requests)
 	}
+	e.wantMetrics(map[string]float64{"pnyx_edge_origin_errors_total reason=unreachable": 0})
 	end()
 	env.Until(t, func() error {
 		if got := e.get(path); strings.Contains(got.header.Get("Cache-Status"), "unreachable") {

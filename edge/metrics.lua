@@ -91,7 +91,7 @@ function metrics.count()
     end
     add(name(var.status, cache and cache:lower() or "none"), 1)
     observe("request ", tonumber(var.request_time))
-    if statuses then
+    if statuses and var.origin ~= "nobody" then
         origin(statuses, var.upstream_header_time or "", var.upstream_response_time or "")
     end
 end
