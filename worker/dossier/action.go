@@ -131,11 +131,11 @@ func (c *composer) isOwn(chain, address string) bool {
 }
 
 // isExecutor reports whether an address is in whose name the Governor executes.
-func (c *composer) isExecutor(chain, address string) bool {
-	if seen := c.observedAt(chain, address); seen != nil && seen.Executor {
+func (f *Facts) isExecutor(chain, address string) bool {
+	if seen := f.observedAt(chain, address); seen != nil && seen.Executor {
 		return true
 	}
-	return strings.HasPrefix(c.Proposal.OnchainID, chain+":") && c.Observed != nil && c.Observed.Simulation != nil && c.Observed.Simulation.Executor == address
+	return strings.HasPrefix(f.Proposal.OnchainID, chain+":") && f.Observed != nil && f.Observed.Simulation != nil && f.Observed.Simulation.Executor == address
 }
 
 // maxCalls bounds the calls inside all actions together.

@@ -30,11 +30,11 @@ func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
 
 // token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table
 // does, or has letters that may look like others, has no symbol.
-func (c *composer) token(chain, address string) (abi.Token, bool) {
+func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	if token, is := abi.TokenAt(chain, address); is {
 		return token, true
 	}
-	seen := c.observedAt(chain, address)
+	seen := f.observedAt(chain, address)
 	if seen == nil || seen.Decimals == nil {
 		return abi.Token{}, false
 	}
