@@ -144,6 +144,18 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	f.agree()
 }
 
+func TestSweepFindsScoresThatBecameFinalLate(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.fill()
+	f.clock.Step(40 * 24 * time.Hour)
+	f.Poll("watch", "close", "sweep")
+	f.hub.Finalize(id, nil)
+	f.clock.Step(24 * time.Hour)
+	f.Poll("watch", "sweep")
+	env.Want(t, "final", f.stored()[id].ScoresState, "the state of scores whose sum is as it was")
+}
+
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	t.Parallel()
 	f, _ := newVote(t)

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"pnyx/fetch"
@@ -70,7 +71,7 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
 		}
 		if h, known := held[id]; !known || differs(h, head) {
 			changed, origins[id] = append(changed, id), h.Origin
-			rescored[id] = known && !sameTotal(h, head)
+			rescored[id] = known && !sameScores(h, head)
 		}
 	}
 	slices.Sort(ids)
@@ -114,11 +115,11 @@ func differs(h records.HeldProposal, head proposalHead) bool {
 		}
 		return fetch.Seconds(*at / 1000)
 	}
-	return h.Withdrawn || !sameTotal(h, head) || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != uint64(head.Votes) ||
+	return h.Withdrawn || !sameScores(h, head) || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != uint64(head.Votes) ||
 		seconds(h.UpdatedAt) != head.Updated || seconds(h.StartAt) != head.Start || seconds(h.EndAt) != head.End
 }
 
-func sameTotal(h records.HeldProposal, head proposalHead) bool {
+func sameScores(h records.HeldProposal, head proposalHead) bool {
 	total, _, err := governance.ParsePower(head.ScoresTotal.String())
-	return err != nil || h.StatedTotal != nil && h.StatedTotal.Equal(total)
+	return h.ScoresState == strings.ToLower(head.ScoresState) && (err != nil || h.StatedTotal != nil && h.StatedTotal.Equal(total))
 }

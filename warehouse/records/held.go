@@ -25,6 +25,8 @@ type HeldProposal struct {
 	StatedVotes *uint64
 	// StatedTotal is the sum of all scores that upstream states; nil for none.
 	StatedTotal *decimal.Decimal
+	// ScoresState says whether the scores are final, in upstream's words.
+	ScoresState string
 	// Flagged is true for spam, and Withdrawn for what upstream has deleted.
 	Flagged, Withdrawn bool
 	// Origin names what states the proposal.

@@ -8,6 +8,7 @@ SELECT
     end_at,
     stated_votes,
     stated_total,
+    scores_state,
     flagged,
     withdrawn,
     origin
