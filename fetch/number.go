@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"time"
 
 	"pnyx/governance"
 )
@@ -24,6 +25,15 @@ type Seconds int64
 func (s *Seconds) UnmarshalJSON(text []byte) error {
 	at, _ := governance.ParseUnix(unquoted(text))
 	*s = Seconds(at / 1000)
+	return nil
+}
+
+// Time is a time in an answer in the form of RFC 3339; the zero time for another value, as Count.
+type Time struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	_ = t.Time.UnmarshalJSON(text)
 	return nil
 }
 

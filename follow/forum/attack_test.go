@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,6 +55,43 @@ func TestAttackAnAbsurdPostDoesNotStopTheLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAttackATimeThatIsNoneHoldsUpNoPoller(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	times := map[string]*regexp.Regexp{"/latest.json": regexp.MustCompile(`"bumped_at":"[^"]*"`), "/posts.json": regexp.MustCompile(`"created_at":"[^"]*"`)}
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		path, _, _ := strings.Cut(strings.Fields(asked)[0], "?")
+		if of := times[path]; of != nil && of.Match(answer) {
+			first := of.FindIndex(answer)
+			key, _, _ := strings.Cut(string(answer[first[0]:]), ":")
+			return slices.Concat(answer[:first[0]], []byte(key+`:"+10000-01-01T00:00:00Z"`), answer[first[1]:])
+		}
+		return answer
+	})
+	f.addTopics(3, 0)
+	f.Poll(order()...)
+	f.clock.Step(25 * time.Hour)
+	f.AddTopic(1, "Second", "ada", "<p>text</p>")
+	f.Poll(order()...)
+	f.wantTruth()
+}
+
+func TestAttackABumpInTheFutureHidesNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.tamper().Change(func(_ string, answer []byte) []byte {
+		return regexp.MustCompile(`("bumped_at":)"[^"]*"([^{}]*"id":40,)`).ReplaceAll(answer, []byte(`$1"2099-01-01T00:00:00Z"$2`))
+	})
+	f.addTopics(40, time.Hour)
+	f.clock.Step(60 * 24 * time.Hour)
+	f.Poll(order()...)
+	f.EditFirst(5, "<p>two</p>")
+	f.Bump(5)
+	f.clock.Step(2 * time.Minute)
+	f.Poll("watch")
+	env.Want(t, "<p>two</p>", f.topic(5).BodyHTML)
 }
 
 func TestAttackNestedCategoriesAreRefused(t *testing.T) {

@@ -95,16 +95,13 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 	for _, raw := range said.List.Topics {
 		var item struct {
 			ID     fetch.Count `json:"id"`
-			Bumped *time.Time  `json:"bumped_at"`
+			Bumped fetch.Time  `json:"bumped_at"`
 			Pinned bool        `json:"pinned"`
 		}
 		if err := fetch.Decode(raw, &item); err != nil || item.ID == 0 || item.ID > math.MaxInt64 {
 			return nil, false, fmt.Errorf("entry in the answer of %s to %s %w: %w", l.Name, path, errNoForum, err)
 		}
-		entry := listed{id: text(item.ID), pinned: item.Pinned}
-		if item.Bumped != nil {
-			entry.bumped = *item.Bumped
-		}
+		entry := listed{id: text(item.ID), bumped: item.Bumped.Time, pinned: item.Pinned}
 		parsed, err := source.DiscourseTopic.Parse(l.Name, raw)
 		if err != nil {
 			entry.problem = err.Error()

@@ -37,7 +37,7 @@ type post struct {
 	ID        fetch.Count `json:"id"`
 	Topic     fetch.Count `json:"topic_id"`
 	Number    fetch.Count `json:"post_number"`
-	CreatedAt time.Time   `json:"created_at"`
+	CreatedAt fetch.Time  `json:"created_at"`
 	// Category is 0 where it is not stated.
 	Category fetch.Count `json:"category_id"`
 }
@@ -112,7 +112,7 @@ func (l *pollers) readPosts(ctx context.Context) (bool, error) {
 		}
 	}
 	if read == newest.ID {
-		cursor.UpstreamAt = &newest.CreatedAt
+		cursor.UpstreamAt = &newest.CreatedAt.Time
 	}
 	if left {
 		at.Left = l.Clock.Now()

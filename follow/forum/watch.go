@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"pnyx/warehouse/record"
 )
@@ -47,7 +48,7 @@ func (l *pollers) watchLatest(ctx context.Context) (bool, error) {
 				next.Bumped[t.id], seen[t.id] = t.bumped.UnixMilli(), t.state()
 			}
 		}
-		if !more || !at.goesOn(topics) {
+		if !more || !at.goesOn(topics, l.Clock.Now()) {
 			break
 		}
 	}
@@ -91,7 +92,7 @@ func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string
 	}
 	ids = slices.Clone(ids)
 	for _, t := range changed {
-		if t.isBehind(held[t.id]) || !t.isWithheld() && at.isBumped(t, held[t.id]) {
+		if t.isBehind(held[t.id]) || !t.isWithheld() && at.isBumped(t, held[t.id], l.Clock.Now()) {
 			ids = append(ids, t.id)
 		}
 	}
@@ -100,17 +101,17 @@ func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string
 
 // isBumped reports whether a topic was bumped by something else than the newest post that
 // is held, as by an edit.
-func (p watchPosition) isBumped(t listed, held *record.Topic) bool {
+func (p watchPosition) isBumped(t listed, held *record.Topic, now time.Time) bool {
 	last, known := p.Bumped[t.id]
 	bumped := t.bumped.UnixMilli()
-	moved := known && bumped != last || !known && bumped > p.newest()
+	moved := known && bumped != last || !known && bumped > p.newest(now)
 	return moved && (held.LastPostAt == nil || int64(*held.LastPostAt) != bumped)
 }
 
 // goesOn reports whether the page after one may have topics that were bumped since the last
 // time. The first time no page has: a backfill reads them.
-func (p watchPosition) goesOn(topics []listed) bool {
-	newest := p.newest()
+func (p watchPosition) goesOn(topics []listed, now time.Time) bool {
+	newest := p.newest(now)
 	for _, t := range topics {
 		if !t.pinned && t.bumped.UnixMilli() <= newest {
 			return false
@@ -119,10 +120,12 @@ func (p watchPosition) goesOn(topics []listed) bool {
 	return newest > 0
 }
 
-// newest returns the time of the latest bump.
-func (p watchPosition) newest() (newest int64) {
+// newest returns the time of the latest bump. One that is to come would be it for good.
+func (p watchPosition) newest(now time.Time) (newest int64) {
 	for _, bumped := range p.Bumped {
-		newest = max(newest, bumped)
+		if bumped <= now.UnixMilli() {
+			newest = max(newest, bumped)
+		}
 	}
 	return newest
 }
