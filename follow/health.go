@@ -118,7 +118,7 @@ func (e *entry) isLate(now time.Time) bool {
 		return false
 	}
 	last := e.since
-	if at := e.cursor.SucceededAt; at != nil && at.After(last) {
+	if at := e.cursor.SucceededAt; at != nil && at.After(last) && !at.After(now) {
 		last = *at
 	}
 	return now.Sub(last) > max(lateIntervals*e.interval, minLate)

@@ -90,7 +90,7 @@ func (n *Names) find(ctx context.Context, at *round) (err error) {
 		return nil
 	}
 	if at.After == "" {
-		if now.Sub(time.Unix(at.Began, 0)) < refreshAfter {
+		if now.Sub(time.Unix(at.Began, 0)).Abs() < refreshAfter {
 			return nil
 		}
 		at.Began = now.Unix()

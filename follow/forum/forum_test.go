@@ -207,6 +207,21 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 	env.Want(t, 0, f.cursor("sweep").Gaps, "gaps")
 }
 
+func TestASweepByAClockThatWentBackIsNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addTopics(2, time.Hour)
+	f.Poll(order()...)
+	for poller, position := range map[string]string{"log": `{"post":2,"left":"2098-01-01T00:00:00Z"}`, "sweep": `{"swept":"2099-01-01T00:00:00Z","young":"2099-01-01T00:00:00Z"}`} {
+		cursor := f.cursor(poller)
+		cursor.Position = position
+		env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	}
+	f.View(1, 9)
+	f.Poll("sweep")
+	f.wantTruth()
+}
+
 func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

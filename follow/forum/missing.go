@@ -58,7 +58,7 @@ func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 		if asked := at.Asked[id]; asked.After(since) {
 			since = asked
 		}
-		if now.Sub(since) >= askAgain && len(due) < commitSize {
+		if now.Sub(since).Abs() >= askAgain && len(due) < commitSize {
 			due = append(due, id)
 		}
 	}
@@ -73,7 +73,7 @@ func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 	for _, id := range due {
 		at.Asked[id] = now
 		still := slices.Contains(found.gone, id)
-		if still && now.Sub(at.Since[id]) >= missingFor {
+		if still && now.Sub(at.Since[id]).Abs() >= missingFor {
 			gone = append(gone, id)
 		}
 		if !still || slices.Contains(gone, id) {

@@ -189,5 +189,5 @@ func (l *pollers) plausible(window []post, known fetch.Count) []post {
 func (l *pollers) leftSince(swept time.Time) bool {
 	var at logPosition
 	l.cursor(pollerLog, &at)
-	return at.Left.After(swept)
+	return at.Left.After(swept) && !at.Left.After(l.Clock.Now())
 }

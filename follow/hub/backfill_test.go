@@ -144,6 +144,18 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	f.agree()
 }
 
+func TestASweepByAClockThatWentBackIsNone(t *testing.T) {
+	t.Parallel()
+	f, _ := newVote(t)
+	f.fill()
+	cursor := f.cursor("harbor.eth", "sweep")
+	cursor.SetPosition(map[string]int64{"swept": start.AddDate(1, 0, 0).Unix()})
+	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	f.open()
+	f.Poll("sweep")
+	f.agree()
+}
+
 func TestSweepFindsScoresThatBecameFinalLate(t *testing.T) {
 	t.Parallel()
 	f, id := newVote(t)

@@ -68,11 +68,11 @@ func (n note) walkDue(now time.Time) bool {
 	}
 	final, walked := time.Unix(n.Final, 0), time.Unix(n.Walked, 0)
 	for _, pause := range walksAfterFinal() {
-		if at := final.Add(pause); walked.Before(at) && !now.Before(at) {
+		if at := final.Add(pause); (walked.Before(at) || walked.After(now)) && !now.Before(at) {
 			return true
 		}
 	}
-	return n.Waiting > 0 && now.Sub(walked) >= max(minRevealPause, now.Sub(final)/10)
+	return n.Waiting > 0 && now.Sub(walked).Abs() >= max(minRevealPause, now.Sub(final)/10)
 }
 
 // reveals reports whether a walk may be the first to see votes that were encrypted.

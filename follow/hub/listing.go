@@ -125,7 +125,7 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}
 	for id, i := range p.items {
-		if i.Missing > 0 && now.Sub(time.Unix(i.Missing, 0)) >= deletedPause {
+		if i.Missing > 0 && now.Sub(time.Unix(i.Missing, 0)).Abs() >= deletedPause {
 			bySpace[i.space] = append(bySpace[i.space], id)
 		}
 	}

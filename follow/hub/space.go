@@ -213,7 +213,7 @@ func (p *reader) lookForSpaces(ctx context.Context) error {
 		} else if len(p.walks) > 0 {
 			continue // what has data comes first
 		}
-		if now.Sub(gone.looked) >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
+		if now.Sub(gone.looked).Abs() >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
 			due = append(due, id)
 		}
 	}

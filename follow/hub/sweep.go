@@ -32,7 +32,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	for _, candidate := range p.Spaces {
 		var position sweepPosition
 		p.journal.At(sourceRef(candidate), sweepPoller, &position)
-		if _, missing := p.missing[candidate]; p.backfilled(candidate) && !missing && position.Swept < oldest {
+		if _, missing := p.missing[candidate]; p.backfilled(candidate) && !missing && (position.Swept < oldest || position.Swept > now.Unix()) {
 			space, oldest = candidate, position.Swept
 		}
 	}

@@ -30,7 +30,7 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	cursor := o.cursor(pollerBackfill, &at)
 	more := true
 	switch {
-	case o.walk == nil && o.Clock.Now().Sub(at.Swept) >= sweepAfter:
+	case o.walk == nil && o.Clock.Now().Sub(at.Swept).Abs() >= sweepAfter:
 		if err := o.sweep(ctx, &at); err != nil {
 			return false, err
 		}

@@ -96,6 +96,20 @@ func TestAStatusChangesWithoutATrace(t *testing.T) {
 	f.wantTruth()
 }
 
+func TestAWalkByAClockThatWentBackIsNone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.propose(1, 2)[0]
+	f.SetStatus(id, "defeated")
+	f.Poll(order()...)
+	cursor := f.cursor("backfill")
+	cursor.Position = `{"swept":"2099-01-01T00:00:00Z","done":true}`
+	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	f.SetStatus(id, "archived")
+	f.Poll("backfill")
+	f.wantTruth()
+}
+
 func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -160,7 +160,7 @@ func (o *organization) nextWalk() *walk {
 		case n.Draft:
 			return false
 		case n.isVoting():
-			return n.Recount && (n.WalkedAt == nil || now.Sub(*n.WalkedAt) >= recountAfter)
+			return n.Recount && (n.WalkedAt == nil || now.Sub(*n.WalkedAt).Abs() >= recountAfter)
 		}
 		return n.Walked == nil || *n.Walked != n.Stated || !n.Closed
 	})
