@@ -21,6 +21,9 @@ const (
 	maxClipped = 300
 )
 
+// ErrMalformed reports an answer that Decode refuses although it may be JSON.
+var ErrMalformed = errors.New("malformed answer")
+
 // Clip bounds a text of upstream that becomes part of an error.
 func Clip(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxClipped)], "\uFFFD")
@@ -32,12 +35,12 @@ func Clip(text string) string {
 // text that is not UTF-8, and what is nested too deep or has too many values.
 func Decode(text []byte, into any) error {
 	if !utf8.Valid(text) {
-		return errors.New("the answer is not UTF-8")
+		return fmt.Errorf("%w: it is not UTF-8", ErrMalformed)
 	}
 	c := checker{decoder: json.NewDecoder(bytes.NewReader(text))}
 	c.decoder.UseNumber()
 	if err := c.value(reflect.TypeOf(into), 0); err != nil && !errors.Is(err, errNoJSON) {
-		return err
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the answer is no such JSON: %w", err)

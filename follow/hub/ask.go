@@ -171,6 +171,9 @@ func (h *Hub) rows(
 	variables["skip"], variables["first"] = skip, first
 	got, err := h.ask(ctx, query, variables)
 	broken, is := errors.AsType[*rowError](err)
+	if errors.Is(err, fetch.ErrTooLarge) || errors.Is(err, fetch.ErrMalformed) { // of some row, too
+		broken, is = &rowError{index: -1, message: err.Error()}, true
+	}
 	if !is {
 		if err == nil {
 			err = fetch.Decode(got[root], &rows)

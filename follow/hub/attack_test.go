@@ -274,6 +274,74 @@ func TestAttackProposalsOfWhichNoneCanBeAnsweredHoldNothingUp(t *testing.T) {
 	f.fill()
 }
 
+func TestAttackAVoteThatCannotBeReadIsNotGoneAndHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	bo := fake.Voter("bo")
+	replaced := func(by string) func(string) []byte {
+		return func(answer string) []byte { return []byte(strings.ReplaceAll(answer, `"voter":"`+bo, by+bo)) }
+	}
+	for name, change := range map[string]func(string) []byte{
+		"a key twice":  replaced(`"voter":"","voter":"`),
+		"another type": replaced(`"voter":7,"was":"`),
+		"too much":     func(string) []byte { return make([]byte, 33<<20) },
+		"no answer": func(string) []byte {
+			return []byte(`{"errors":[{"message":"request failed","path":["votes"]}],"data":null}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, first := newVote(t)
+			second := f.open()
+			lying := f.tamper()
+			if second < first {
+				first, second = second, first
+			}
+			f.cast(fake.Vote{Proposal: first, Voter: bo})
+			f.cast(fake.Vote{Proposal: second, Voter: fake.Voter("cy")})
+			f.fill()
+			f.close(first, nil)
+			f.hub.Finalize(second, map[string]string{fake.Voter("cy"): "2.5"})
+			lying.Change(func(asked string, answer []byte) []byte {
+				if strings.Contains(asked, "query Votes") && strings.Contains(string(answer), bo) {
+					return change(string(answer))
+				}
+				return answer
+			})
+			f.Poll("watch")
+			for range 10 {
+				_ = f.TryPoll(t.Context(), "close")
+				f.clock.Step(time.Minute)
+			}
+			f.agree()
+		})
+	}
+}
+
+func TestAVoteThatTheHubFailsToAnswerHoldsUpNoBackfill(t *testing.T) {
+	t.Parallel()
+	f, first := newVote(t)
+	second := f.open()
+	f.cast(fake.Vote{Proposal: second, Voter: fake.Voter("bo")})
+	lying := f.tamper()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Votes") && strings.Contains(string(answer), fake.Voter("bo")) {
+			return []byte(`{"errors":[{"message":"request failed","path":["votes"]}],"data":null}`)
+		}
+		return answer
+	})
+	for range 10 {
+		_ = f.TryPoll(t.Context(), "backfill")
+		f.clock.Step(time.Minute)
+	}
+	held := f.held()
+	env.Want(t, 1, len(held[first].Votes), "votes on the other proposal")
+	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State)
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.clock.Step(time.Minute)
+	f.Poll("close")
+	f.agree()
+}
+
 func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -78,12 +78,16 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 		p.filling = p.newWalk(backfillPoller, *next)
 	}
 	w := p.filling
-	if more, err := w.step(ctx); more || err != nil {
+	more, err = w.step(ctx)
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if p.putOff(w, err) {
+		p.filling, p.walked[w.id] = nil, true
+	}
+	if more || err != nil {
 		return err == nil, err
 	}
 	p.filling = nil
-	p.turn.Lock()
-	defer p.turn.Unlock()
 	cursor := p.spaceCursor(w.space, backfillPoller)
 	cursor.Done = min(cursor.Done+min(w.stated, maxWalked), cursor.Total)
 	_, err = p.commit(ctx, cursor, findings{})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"pnyx/fetch"
 )
 
 // closer is the poller of the votes whose scores are final.
@@ -19,15 +21,22 @@ func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more, err = p.walking.step(ctx)
-	if err != nil {
-		return false, err
-	}
-	if !more {
-		p.turn.Lock()
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if p.putOff(p.walking, err) || err == nil && !more {
 		p.walking = nil
-		p.turn.Unlock()
 	}
-	return true, nil
+	return err == nil, err
+}
+
+// putOff puts a walk that failed after all others, which it would hold up. That the hub allows no
+// more requests says nothing about the walk.
+func (p *reader) putOff(w *walk, err error) bool {
+	if _, limited := errors.AsType[*fetch.LimitedError](err); err == nil || limited {
+		return false
+	}
+	p.walks = append(slices.DeleteFunc(p.walks, func(other *walk) bool { return other.id == w.id }), w)
+	return true
 }
 
 // nextWalk sets walking to the next walk, if none is in progress. Between two walks it
@@ -54,7 +63,6 @@ func (p closer) nextWalk(ctx context.Context) error {
 	}
 	if len(p.walks) > 0 {
 		p.walking, p.walks = p.walks[0], p.walks[1:]
-		p.walking.started = p.Clock.Now()
 	}
 	return nil
 }

@@ -44,8 +44,10 @@ type walk struct {
 	listed uint64
 	// waiting counts the encrypted votes, and rejected those that are no record.
 	waiting, rejected uint64
-	// hole says what cannot be read; empty for nothing.
-	hole string
+	// hole says what cannot be read; empty for nothing. unread is true if a row could not be told
+	// to be a vote of the proposal.
+	hole   string
+	unread bool
 	// read is true after the last page.
 	read bool
 }
@@ -104,6 +106,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	w.rejected += f.rejected
 	last := w.from
 	w.listed += uint64(len(got.rows))
+	w.unread = w.unread || len(heads) < len(got.rows)
 	for _, v := range heads {
 		voter := voterHash(v.Voter)
 		w.ids[xxhash.Sum64String(v.ID)], w.voters[voter] = true, max(w.voters[voter], int64(v.Created))
@@ -176,7 +179,7 @@ func (w *walk) noteHole(ctx context.Context, hole string) error {
 // finish withdraws what the walk did not find, and notes the walk.
 func (w *walk) finish(ctx context.Context) error {
 	// A walk without any vote proves nothing, unless the proposal states that it has none.
-	if (len(w.ids) > 0 || w.stated == 0) && w.hole == "" {
+	if (len(w.ids) > 0 || w.stated == 0) && w.hole == "" && !w.unread {
 		if err := w.withdrawMissing(ctx); err != nil {
 			return err
 		}
