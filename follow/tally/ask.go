@@ -92,15 +92,17 @@ func (t *Tally) send(ctx context.Context, name string, query []byte, input map[s
 		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "Api-Key": {t.APIKey}},
 		Accepts: isInvalid,
 	})
-	if failed, is := errors.AsType[*fetch.StatusError](err); is &&
-		(failed.Status == http.StatusUnauthorized || failed.Status == http.StatusForbidden) {
+	failed, is := errors.AsType[*fetch.StatusError](err)
+	switch {
+	case is && (failed.Status == http.StatusUnauthorized || failed.Status == http.StatusForbidden):
 		return answer{}, 0, fmt.Errorf("the API key is refused: %w", err)
-	}
-	if err != nil {
+	case is && failed.Status == http.StatusInternalServerError: // of what was asked for
+		return answer{}, 0, &queryError{err.Error()}
+	case err != nil:
 		return answer{}, 0, err
 	}
 	if err := fetch.Decode(response.Body, &said); err != nil {
-		return answer{}, 0, fmt.Errorf("%s to query %s: %w", t.Host.Name(), name, err)
+		return answer{}, 0, &queryError{fmt.Sprintf("%s to query %s: %s", t.Host.Name(), name, err)}
 	}
 	got := answer{value: said.Data[name], incomplete: map[int]error{}}
 	isNone := isNull(got.value)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -166,6 +167,8 @@ func TestAttackWhatIsAnsweredOfOneProposalHoldsUpNoOther(t *testing.T) {
 		"nothing":         `{"data":{"proposal":null}}`,
 		"another one":     `{"data":{"proposal":{"id":"5"}}}`,
 		"a list of votes": `{"data":{"votes":[]}}`,
+		"a key twice":     `{"data":{"proposal":{"id":"5","id":"6"}}}`,
+		"a part":          `{"data":{"proposal":{"id":`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +188,29 @@ func TestAttackWhatIsAnsweredOfOneProposalHoldsUpNoOther(t *testing.T) {
 			f.wantTruth()
 		})
 	}
+}
+
+func TestAProposalThatTheEndpointFailsToAnswerHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ids := f.propose(2, 2)
+	f.Poll(order()...)
+	_, address := env.StartTamper(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := env.Must(io.ReadAll(r.Body))(t)
+		if strings.Contains(string(asked), "ProposalInput!") && strings.Contains(string(asked), ids[1]) {
+			http.Error(w, "internal error", http.StatusInternalServerError)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(asked))
+		f.serve(w, r)
+	}))
+	f.address = address.JoinPath("query")
+	f.restart()
+	f.Vote(ids[0], "0xDD", "for", "9")
+	if err := f.TryPoll(t.Context(), "watch"); err == nil {
+		t.Error("got no error")
+	}
+	f.wantTruth()
 }
 
 func TestADraftThatIsDeletedIsNoFailure(t *testing.T) {
