@@ -10,6 +10,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/follow"
+	"pnyx/follow/chain"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
@@ -207,5 +208,26 @@ func TestAttackLogsThatShareAPlaceAreNotDroppedInSilence(t *testing.T) {
 	f.wantPower([3]int64{5e17, 0, 0}, 1)
 	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
 		t.Error("nothing says that a vote was refused")
+	}
+}
+
+func TestAttackAContractThatAnswersTooMuchHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const other = "0x00000000000000000000000000000000000000f2"
+	for method, args := range map[string][]any{"COUNTING_MODE()": nil, "state(uint256)": {uint64(1)}} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			f.governors = append(f.governors, chain.Governor{Address: other})
+			f.chain.Create(other, 1)
+			f.chain.Answer(other, method, args, strings.Repeat("x", 17<<20))
+			f.chain.Mine(created(1, 22, 1_000), fake.Emit(other, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(1_000), "Theirs"))
+			f.chain.MineEmpty(25)
+			f.start()
+			f.Poll("tip", "backfill")
+			f.chain.Mine(voted(ada, 1, 9))
+			f.Poll("tip", "final", "state")
+			f.wantPower([3]int64{9, 0, 0}, 1)
+		})
 	}
 }

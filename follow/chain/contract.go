@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"pnyx/fetch"
 	"pnyx/warehouse/record"
 )
 
@@ -117,7 +119,7 @@ func (c *client) askAt(ctx context.Context, block string, methods ...method) (re
 				map[string]string{"to": m.to, "data": callData(m.signature, m.args...)}, block,
 			}}
 		}
-		if err := c.do(ctx, e, calls...); err != nil {
+		if err := c.doAny(ctx, e, calls); err != nil {
 			return err
 		}
 		for i, m := range methods {
@@ -136,6 +138,24 @@ func (c *client) askAt(ctx context.Context, block string, methods ...method) (re
 		return nil, false, nil
 	}
 	return results, err == nil, err
+}
+
+// doAny is do for calls of contracts, which may answer as much as they like. Of a result that is too
+// large nothing is read, as of a method that does not exist.
+func (c *client) doAny(ctx context.Context, e *endpoint, calls []*call) error {
+	err := c.do(ctx, e, calls...)
+	if !errors.Is(err, fetch.ErrTooLarge) {
+		return err
+	}
+	half := len(calls) / 2
+	if half == 0 {
+		calls[0].result = json.RawMessage(`"0x"`)
+		return nil
+	}
+	if err := c.doAny(ctx, e, calls[:half]); err != nil {
+		return err
+	}
+	return c.doAny(ctx, e, calls[half:])
 }
 
 // value decodes the result of an eth_call; nil for a method that does not exist or reverts.
