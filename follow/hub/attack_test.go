@@ -342,6 +342,28 @@ func TestAVoteThatTheHubFailsToAnswerHoldsUpNoBackfill(t *testing.T) {
 	f.agree()
 }
 
+func TestASpaceThatTheHubFailsToAnswerHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "first.eth", "second.eth")
+	id := f.open(func(p *fake.Proposal) { p.Space = "second.eth" })
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	lying := f.tamper()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Proposals") && strings.Contains(asked, "first.eth") {
+			return []byte(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`)
+		}
+		return answer
+	})
+	for range 10 {
+		_ = f.TryPoll(t.Context(), "backfill")
+		f.clock.Step(time.Minute)
+	}
+	env.Want(t, 1, len(f.held()[id].Votes), "votes in the other space")
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.Poll("backfill")
+	f.agree()
+}
+
 func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

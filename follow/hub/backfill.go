@@ -111,8 +111,8 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 		byPhase[at.Phase], listed[space], votes[space] = append(byPhase[at.Phase], space), at.Listed, cursor.Total
 	}
 	// Small spaces come first: most DAOs are whole soon. One is before others are listed.
-	slices.SortStableFunc(byPhase[counting], func(a, b string) int { return cmp.Compare(votes[a], votes[b]) })
-	slices.SortStableFunc(byPhase[listing], func(a, b string) int { return cmp.Compare(listed[a], listed[b]) })
+	slices.SortStableFunc(byPhase[counting], func(a, b string) int { return cmp.Or(p.failed[a]-p.failed[b], cmp.Compare(votes[a], votes[b])) })
+	slices.SortStableFunc(byPhase[listing], func(a, b string) int { return cmp.Or(p.failed[a]-p.failed[b], listed[a]-listed[b]) })
 	counted := byPhase[counting]
 	first := len(byPhase[done]) == 0 && len(counted) > 0 && votes[counted[0]] <= fewVotes
 	if first {
@@ -121,13 +121,20 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 	switch {
 	case len(byPhase[describing]) > 0:
 		return nil, true, p.describe(ctx, byPhase[describing])
-	case len(byPhase[listing]) > 0 && !first:
-		return nil, true, p.backfillProposals(ctx, byPhase[listing][0])
+	case len(byPhase[listing]) > 0 && !first && (len(counted) == 0 || p.failed[byPhase[listing][0]] <= p.failed[counted[0]]):
+		return nil, true, p.noteFailure(byPhase[listing][0], p.backfillProposals(ctx, byPhase[listing][0]))
 	case len(counted) > 0:
 		next, err := p.nextVotes(ctx, counted)
 		return next, true, err
 	}
 	return nil, false, nil
+}
+
+func (p backfiller) noteFailure(space string, err error) error {
+	if err != nil {
+		p.failed[space]++
+	}
+	return err
 }
 
 func (p backfiller) describe(ctx context.Context, spaces []string) error {
@@ -216,7 +223,7 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 	space := spaces[0]
 	cursor, before := p.past(space)
 	if !before.Each {
-		return nil, p.readSpaceVotes(ctx, cursor, before)
+		return nil, p.noteFailure(space, p.readSpaceVotes(ctx, cursor, before))
 	}
 	if p.queueSpace != space {
 		if err := p.fillQueue(ctx, space); err != nil {
