@@ -364,6 +364,38 @@ func TestASpaceThatTheHubFailsToAnswerHoldsUpNoOther(t *testing.T) {
 	f.agree()
 }
 
+func TestASpaceThatTheHubFailsToListHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "first.eth", "second.eth")
+	gone, second := f.open(), func(p *fake.Proposal) { p.Space = "second.eth" }
+	f.open()
+	id := f.open(second)
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Listing") && strings.Contains(asked, "first.eth") {
+			return []byte(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`)
+		}
+		return answer
+	})
+	f.fill()
+	f.hub.Delete(gone)
+	f.hub.SwapLast(365 * 24 * time.Hour)
+	f.close(id, map[string]string{fake.Voter("ada"): "2.5"})
+	missed := f.open(second)
+	f.hub.SwapLast(365 * 24 * time.Hour)
+	f.clock.Step(25 * time.Hour)
+	f.Poll("watch")
+	for range 5 {
+		f.clock.Step(time.Minute)
+		_, _ = f.TryPoll(t.Context(), "close"), f.TryPoll(t.Context(), "sweep")
+	}
+	held := f.held()
+	env.Want(t, "2.5", held[id].Votes[strings.ToLower(fake.Voter("ada"))].Power, "the final power in the other space")
+	if _, found := held[missed]; !found {
+		t.Error("got no sweep of the other space")
+	}
+}
+
 func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

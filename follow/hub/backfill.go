@@ -130,7 +130,7 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 	return nil, false, nil
 }
 
-func (p backfiller) noteFailure(space string, err error) error {
+func (p *reader) noteFailure(space string, err error) error {
 	if err != nil {
 		p.failed[space]++
 	}

@@ -17,7 +17,7 @@ type closer struct{ *reader }
 // Encrypted votes are read until none is left. It also makes the walks that other pollers
 // ask for, and withdraws what was deleted. Each run reads one page.
 func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
-	if err := p.nextWalk(ctx); err != nil || p.walking == nil {
+	if err := p.nextWalk(ctx); p.walking == nil {
 		return false, err
 	}
 	more, err = p.walking.step(ctx)
@@ -40,15 +40,16 @@ func (p *reader) putOff(w *walk, err error) bool {
 }
 
 // nextWalk sets walking to the next walk, if none is in progress. Between two walks it
-// withdraws what was deleted.
+// withdraws what was deleted. An error there holds up no walk.
 func (p closer) nextWalk(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil || p.walking != nil {
 		return err
 	}
-	if err := p.withdrawDeleted(ctx); err != nil {
-		return err
+	failed := p.withdrawDeleted(ctx)
+	if !p.loaded { // nothing could be written
+		return failed
 	}
 	var closed []due
 	for id, i := range p.items {
@@ -58,11 +59,9 @@ func (p closer) nextWalk(ctx context.Context) error {
 	}
 	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
 	p.enqueue(closePoller, closed)
-	if err := errors.Join(p.lookForSpaces(ctx), p.readSpacesAgain(ctx)); err != nil {
-		return err
-	}
+	failed = errors.Join(failed, p.lookForSpaces(ctx), p.readSpacesAgain(ctx))
 	if len(p.walks) > 0 {
 		p.walking, p.walks = p.walks[0], p.walks[1:]
 	}
-	return nil
+	return failed
 }

@@ -135,7 +135,7 @@ type reader struct {
 	queue                  []due
 	paged                  map[string]bool
 	queueSpace, pagedSpace string
-	// failed counts the failures to read the past of each space, which has others come first.
+	// failed counts the failures to read each space, which has others come first.
 	failed map[string]int
 }
 

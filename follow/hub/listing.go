@@ -129,15 +129,13 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 			bySpace[i.space] = append(bySpace[i.space], id)
 		}
 	}
+	var failed error
 	for space, ids := range bySpace {
 		if _, missing := p.missing[space]; missing {
 			continue // withdrawn with its space
 		}
 		heads, trusted, err := p.listing(ctx, space)
-		if err != nil {
-			return err
-		}
-		if !trusted {
+		if failed = errors.Join(failed, err); err != nil || !trusted {
 			continue
 		}
 		var gone []string
@@ -152,5 +150,5 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return failed
 }

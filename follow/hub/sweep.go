@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,12 +28,13 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	if err := p.load(ctx); err != nil {
 		return false, err
 	}
-	space, now := "", p.Clock.Now()
-	oldest := now.Add(-sweepInterval).Unix() + 1
+	space, oldest, now := "", int64(0), p.Clock.Now()
 	for _, candidate := range p.Spaces {
 		var position sweepPosition
 		p.journal.At(sourceRef(candidate), sweepPoller, &position)
-		if _, missing := p.missing[candidate]; p.backfilled(candidate) && !missing && (position.Swept < oldest || position.Swept > now.Unix()) {
+		_, missing := p.missing[candidate]
+		isDue := p.backfilled(candidate) && !missing && now.Sub(time.Unix(position.Swept, 0)).Abs() >= sweepInterval
+		if isDue && (space == "" || cmp.Or(p.failed[candidate]-p.failed[space], cmp.Compare(position.Swept, oldest)) < 0) {
 			space, oldest = candidate, position.Swept
 		}
 	}
@@ -41,7 +43,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	}
 	walks, err := p.sweepSpace(ctx, space)
 	if err != nil {
-		return false, err
+		return false, p.noteFailure(space, err)
 	}
 	p.enqueue(sweepPoller, walks)
 	cursor := p.spaceCursor(space, sweepPoller)
