@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -73,12 +74,26 @@ func withSpellings(ids []string) []string {
 }
 
 // readSpaces adds spaces to the findings. It notes those that the hub does not know. One that
-// it had known is asked for once more by itself.
+// it had known is asked for once more by itself, as is one that the hub cannot answer whole: it would
+// take the others along.
 func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		asked := withSpellings(batch)
 		got, err := p.ask(ctx, "spaces", map[string]any{"ids": asked})
-		if err != nil {
+		isBroken := errors.As(err, new(*rowError))
+		switch half := len(batch) / 2; {
+		case isBroken && half > 0:
+			if err = p.readSpaces(ctx, f, batch[:half]); err == nil {
+				err = p.readSpaces(ctx, f, batch[half:])
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		case isBroken:
+			p.reject(f, batch[0], batch[0], err)
+			got = answer{"spaces": json.RawMessage("[]")}
+		case err != nil:
 			return err
 		}
 		found, err := p.takeSpaces(f, got["spaces"], asked)
@@ -87,7 +102,7 @@ func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) erro
 		}
 		for _, id := range batch {
 			_, noted := p.missing[id]
-			if found[id] || noted || !p.wasKnown(id) {
+			if found[id] || !isBroken && (noted || !p.wasKnown(id)) {
 				continue
 			}
 			head, err := p.findSpace(ctx, id)

@@ -121,3 +121,23 @@ func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {
 		t.Errorf("got withdrawn %v, want one of other.eth alone", follows)
 	}
 }
+
+func TestASpaceThatCannotBeAnsweredHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "first.eth", "second.eth", "third.eth")
+	lying := f.tamper()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Spaces") && strings.Contains(asked, "first.eth") {
+			return []byte(`{"errors":[{"message":"String cannot represent value: {}","path":["spaces",0,"symbol"]}],"data":null}`)
+		}
+		return answer
+	})
+	for _, space := range f.spaces {
+		f.cast(fake.Vote{Proposal: f.open(func(p *fake.Proposal) { p.Space = space }), Voter: fake.Voter("ada")})
+	}
+	f.fill()
+	f.agree()
+	for _, space := range f.spaces {
+		env.Want(t, governance.SourceLive, f.cursor(space, "backfill").State, space)
+	}
+}
