@@ -192,3 +192,17 @@ func TestAttackWhatIsAnsweredOfOneTopicHoldsUpNoOther(t *testing.T) {
 		})
 	}
 }
+
+func TestAttackPagesThatAreAllTheSameAreLeft(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addTopics(40, 0)
+	_, f.address = env.StartTamper(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "page=", "p=") // as a cache that tells pages not apart
+		f.serve(w, r)
+	}))
+	f.restart()
+	before := f.Requests("/latest.json")
+	env.WantError(t, follow.ErrEndless, f.TryPoll(t.Context(), "backfill"), "the same page again")
+	env.Want(t, 2, f.Requests("/latest.json")-before, "pages")
+}

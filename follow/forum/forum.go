@@ -83,6 +83,8 @@ type pollers struct {
 	journal *follow.Journal
 	// seen is what the first page of latest activity said last, by topic.
 	seen map[string]listedState
+	// listed has the last page that was read, by order.
+	listed sync.Map
 	// swept are the topics that the sweep under way has seen since it began, and page is
 	// its next page.
 	swept      []string

@@ -66,6 +66,12 @@ func facts(t *record.Topic) string {
 	return fmt.Sprintf("%q %q %q %q %d %t %t %t", t.Title, t.Slug, t.CategoryID, tags, t.Posts, t.Closed, t.Archived, t.Visible)
 }
 
+// listedPage is a page of topics that was read, by their ids.
+type listedPage struct {
+	page   int
+	topics []string
+}
+
 // list returns a page of topics of the whole forum in an order: "activity", "created", or
 // "created&ascending=true". Pages are offsets: topics move between them. more is true if
 // there are further pages. Topics of restricted categories are withheld.
@@ -111,6 +117,11 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 			entry.topic = topic
 		}
 		topics = append(topics, entry)
+	}
+	read := listedPage{page, warehouse.Values(topics, func(t listed) string { return t.id })}
+	last, _ := l.listed.Swap(order, read)
+	if before, is := last.(listedPage); is && before.page == page-1 && len(topics) > 0 && slices.Equal(before.topics, read.topics) {
+		return nil, false, fmt.Errorf("%w: %s answers the same page of topics again", follow.ErrEndless, l.Name)
 	}
 	return topics, said.List.More != "" && len(topics) > 0, nil
 }
