@@ -406,6 +406,9 @@ func (d *dossiers) decision(key string) object {
 	margin := new(big.Rat)
 	if first >= 0 {
 		margin.Sub(scores[first], scores[second])
+		if scores[first].Cmp(power) > 0 {
+			power = scores[first]
+		}
 	}
 	want["marginPower"], want["marginPercent"] = ratioText(margin), percentOf(margin, power)
 	if first < 0 {

@@ -321,6 +321,9 @@ func (c *composer) summarize() {
 			parts = append(parts, "The leading choices are level.")
 		} else {
 			of := map[bool]string{true: "all power", false: "the scores"}[c.adds() || c.Proposal.VoteType == governance.RankedChoice]
+			if rules.LackBallots(c.Quality) && *c.Votes.Basis == governance.BallotsBasis {
+				of = "the power stored, others may be missing"
+			}
 			parts = append(parts, fmt.Sprintf("%s %s by %s %% of %s.", rules.Quoted(d.Leader.Label, 60), verb, *d.MarginPercent, of))
 		}
 	}

@@ -679,6 +679,9 @@ func TestWhatDecides(t *testing.T) {
 			abstain(f)
 			f.Proposal.VoteType = governance.RankedChoice
 		}, `"abstain for 820 82 - - - -" ""`},
+		"scores above all power": {func(f *dossier.Facts) {
+			f.Proposal.VoteType, f.Votes.Choices[0].VotingPower, f.Votes.Choices[1].VotingPower = governance.Copeland, "400", "100"
+		}, `"for against 300 75 - - - -" ""`},
 		"scores that upstream states otherwise": {func(f *dossier.Facts) {
 			upstream := governance.UpstreamBasis
 			f.Votes.Basis, f.Votes.Choices[1].VotingPower = &upstream, "90"
@@ -739,6 +742,9 @@ func TestSummaries(t *testing.T) {
 		"permissions while voting is open": {facts(text, grant, grant), func(f *dossier.Facts) {
 			f.Detail.LifecycleStatus, f.Detail.Outcome = governance.Active, governance.Unknown
 		}, "It changes 2 permissions. Voting is open. “For” leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
+		"ballots of which some are missing": {facts(text), func(f *dossier.Facts) {
+			f.Quality, f.Votes.Quorum, f.Votes.Result = []governance.QualityFlag{rules.BallotsPartial}, nil, nil
+		}, "It executes nothing by itself. It passed. “For” led by 60 % of the power stored, others may be missing."},
 		"a call of no kind": {facts(text, call(t, stranger, "deposit()")), func(f *dossier.Facts) {
 			f.Detail.Outcome, f.Votes.Quorum = governance.Executed, nil
 		}, "It executes 1 call. It was executed. “For” led by 60 % of all power."},

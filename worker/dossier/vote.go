@@ -94,7 +94,8 @@ func (c *composer) decide() {
 	margin := powerOf(choices[0].VotingPower).Sub(powerOf(choices[1].VotingPower))
 	d.MarginPower = decimalOf(margin)
 	if c.Votes.Totals != nil {
-		d.MarginPercent = percent(margin, powerOf(c.Votes.Totals.VotingPower))
+		// Scores that are no sums can be above all power.
+		d.MarginPercent = percent(margin, decimal.Max(powerOf(c.Votes.Totals.VotingPower), powerOf(choices[0].VotingPower)))
 	}
 	if margin.IsPositive() {
 		choice := func(of governance.ChoiceTotal) *governance.DossierChoice {
