@@ -85,6 +85,30 @@ func TestNobodyLeadsAVoteOfWhichBallotsAreMissing(t *testing.T) {
 	}
 }
 
+func TestPagesSayWhatIsSpamAndWhatIsInNoMonth(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	dao := sampleViews()[cache.DAODetailKey("dao-000")].(governance.DAODetail)
+	proposal := sampleViews()[cache.ProposalDetailKey(sampleKey)].(governance.ProposalDetail)
+	dao.Flagged, proposal.Flagged = true, true
+	writer := n.Store.NewWriter(2)
+	for key, payload := range map[cache.Key]any{
+		cache.DAODetailKey("dao-000"): dao, cache.ProposalDetailKey(sampleKey): proposal,
+		cache.TimelineKey("dao-000", "votes_cast"): governance.Timeline{DAOID: "dao-000", Metric: "votes_cast", Undated: "41"},
+	} {
+		writer.SetPayload(t.Context(), key, cache.View{DataAsOf: apinode.AsOf, Readiness: governance.Ready}, payload)
+	}
+	env.MustDo(t, writer.Flush(t.Context()))
+	for path, want := range map[string]string{
+		"/explore/daos/dao-000": `<data value="41" title="41">41</data> more are in no month`, "/explore/proposals/" + string(sampleKey): "marked as spam",
+		"/explore/voters/" + sampleVoter: "marked as spam",
+	} {
+		if page := n.page(path, asInternal()...); !strings.Contains(page, want) || !strings.Contains(page, "marked as spam") {
+			t.Errorf("%s does not say %q: %s", path, want, page)
+		}
+	}
+}
+
 func TestAProfileSaysHowManyBallotsItIsMadeOf(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

@@ -203,7 +203,7 @@ func history() []governance.VoterVote {
 	rows := make([]governance.VoterVote, sampleHistory)
 	for i := range rows {
 		rows[i] = governance.VoterVote{
-			Proposal: governance.VotedProposal{ProposalKey: earlierKey(i), Title: new(hostileTitle)}, Choice: governance.ChoiceLabel{Label: "For"},
+			Proposal: governance.VotedProposal{ProposalKey: earlierKey(i), Title: new(hostileTitle), Flagged: i == 0}, Choice: governance.ChoiceLabel{Label: "For"},
 			VotingPower: governance.Decimal(fmt.Sprintf("%d.5", 10+i)), VotedAt: new(apinode.AsOf),
 		}
 	}
