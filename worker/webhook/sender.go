@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -150,7 +151,11 @@ func (s *Sender) post(
 	if err := s.CheckURL(e.URL); err != nil {
 		return 0, nil, err
 	}
-	signed, err := signatures(e, m.id, now, m.body)
+	id := m.id
+	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		id = url.PathEscape(id) // receivers read other text of a header in several ways, and sign what they read
+	}
+	signed, err := signatures(e, id, now, m.body)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -160,7 +165,7 @@ func (s *Sender) post(
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"pnyx-webhook/1"},
-		"Webhook-Id": {m.id}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signed},
+		"Webhook-Id": {id}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signed},
 	}
 	answer, err := s.client.Do(request)
 	if err != nil {

@@ -297,6 +297,22 @@ func verify(t *testing.T, secret string, m received) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Receivers that read headers in Latin-1 have another text than was signed.
+func TestIDsOfAnyTextAreSignedAsTheyAreSent(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, nil)
+	e, now := endpointAt(in.URL), time.Now()
+	ids := []string{"e1_U7zKFhGy4mbg2WmO51terg", "harbor-exec 17/ü", " 17 "}
+	for _, id := range ids {
+		NewSender(true).send(t.Context(), e, message{id, TestType, []byte("{}")}, now)
+	}
+	want := []string{ids[0], "harbor-exec%2017%2F%C3%BC", "%2017%20"}
+	for i, got := range in.messages() {
+		env.Want(t, want[i], got.ID, "id")
+		env.Want(t, env.Must(signatures(e, want[i], now, got.Body))(t), got.Signature, "signature")
+	}
+}
+
 func TestReferenceVerifierAcceptsOurSignaturesAlone(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
