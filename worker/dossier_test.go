@@ -168,4 +168,12 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	})
 	write(grant, func(p *record.Proposal) { p.EndAt, p.State = new(hour(-1)), "closed" })
 	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40")
+	write(pay, func(p *record.Proposal) { p.Flagged = true })
+	h.waitForSignals("dao.eth")
+	env.Until(t, func() error { // spam is in no signal, and what it would do in the views
+		if got := env.Column(t, conn, fmt.Sprintf("SELECT toString(effect) FROM %s.proposal_effects", views)); !slices.Equal(got, []string{"transfer"}) {
+			return fmt.Errorf("of spam: got %q, want its transfer", got)
+		}
+		return nil
+	})
 }

@@ -35,7 +35,7 @@ func (c *composer) actions() {
 	}
 	c.d.Actions = []governance.DossierAction{}
 	for i := range c.decoded {
-		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
+		c.d.Actions = append(c.d.Actions, c.action(int(c.Actions[i].Index), &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()
 	c.cuts()

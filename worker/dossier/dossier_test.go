@@ -58,6 +58,9 @@ func pay(t *testing.T, to string, units int) record.Action {
 // facts are the facts of a vote of 100 hours that passed: 80 for, 20 against.
 func facts(body string, actions ...record.Action) dossier.Facts {
 	stated, needed := uint64(len(actions)), decimal.NewFromInt(50)
+	for i := range actions {
+		actions[i].Index = uint32(i)
+	}
 	reached, basis := true, governance.BallotsBasis
 	f := dossier.Facts{
 		AsOf: *at(200),
@@ -365,7 +368,12 @@ func TestPayloadThatIsNotKnown(t *testing.T) {
 	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.PayloadUnknown) || d.Actions != nil || *d.HighestSeverity != governance.SeverityUnknown {
 		t.Errorf("three calls of which none is known: got %v", ruleNames(d))
 	}
-	f.Proposal.StatedActions = nil
+	f.Actions = []record.Action{pay(t, recipient, 1)}
+	f.Actions[0].Index = 2
+	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.PayloadUnknown) || d.Actions[0].Index != 2 || d.Findings[0].Facts[0] != "/actions/0/inText/recipient" {
+		t.Errorf("the last of three calls is known: got %v of call %d", d.Findings, d.Actions[0].Index)
+	}
+	f.Proposal.StatedActions, f.Actions = nil, nil
 	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.PayloadUnknown) {
 		t.Errorf("a Governor that states nothing of its calls: got %v", ruleNames(d))
 	}

@@ -37,7 +37,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 		f := &facts[i]
 		f.Proposal, f.Actions = p.record, actions[p.record.Ref]
 		f.Detail.StartAt, f.Detail.Identity, f.Detail.ProposerID = p.state.StartAt, p.state.Identity, governance.OptionalText(p.record.ProposerID)
-		if !p.isLeftOut() && len(f.Actions) > 0 {
+		if p.state.Identity.DAOID != "" && len(f.Actions) > 0 {
 			acting = append(acting, f)
 		}
 	}
@@ -46,7 +46,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	}
 	for i := range proposals {
 		p, f := &proposals[i], facts[i]
-		if p.isLeftOut() || len(f.Actions) == 0 && !p.isUndecided() {
+		if p.state.Identity.DAOID == "" || len(f.Actions) == 0 && !p.isUndecided() {
 			continue
 		}
 		effects, findings := dossier.OnActions(f)
