@@ -88,8 +88,10 @@ func TestNobodyLeadsAVoteOfWhichBallotsAreMissing(t *testing.T) {
 func TestPagesSayWhatIsSpamAndWhatIsInNoMonth(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	dao := sampleViews()[cache.DAODetailKey("dao-000")].(governance.DAODetail)
-	proposal := sampleViews()[cache.ProposalDetailKey(sampleKey)].(governance.ProposalDetail)
+	views := sampleViews()
+	dao, isDAO := views[cache.DAODetailKey("dao-000")].(governance.DAODetail)
+	proposal, isProposal := views[cache.ProposalDetailKey(sampleKey)].(governance.ProposalDetail)
+	env.Want(t, true, isDAO && isProposal, "views of the sample")
 	dao.Flagged, proposal.Flagged = true, true
 	writer := n.Store.NewWriter(2)
 	for key, payload := range map[cache.Key]any{
