@@ -2057,9 +2057,9 @@ type DossierParticipation struct {
 	VotingPower   *Decimal          `json:"votingPower"`   // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
 	SupplyPercent *Decimal          `json:"supplyPercent"` // The share of the supply at the snapshot that voted; null where it is not stored.
 	Delegated     *DossierDelegated `json:"delegated"`     // The power of the token's delegates at the snapshot; null unless every statement of the token is stored, and ballots have the power that it states.
-	Compared      int               `json:"compared"`      // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	MedianVoters  *Decimal          `json:"medianVoters"`  // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	Rank          *int              `json:"rank"`          // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	Compared      int               `json:"compared"`      // compared is the number of the DAO's last 50 ended proposals, of those that ended before this one, or before now, with all voters known; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	MedianVoters  *Decimal          `json:"medianVoters"`  // compared is the number of the DAO's last 50 ended proposals, of those that ended before this one, or before now, with all voters known; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	Rank          *int              `json:"rank"`          // compared is the number of the DAO's last 50 ended proposals, of those that ended before this one, or before now, with all voters known; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
 	NewVoters     *Decimal          `json:"newVoters"`     // The number of voters without a ballot on a proposal of the DAO that ended before this one began; null where ballots on one of these may be missing.
 }
 

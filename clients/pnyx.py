@@ -2298,19 +2298,19 @@ class DossierParticipation(TypedDict):
     is stored, and ballots have the power that it states.
     """
     compared: int
-    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-    one, or before now; medianVoters is the median of their voters, and rank the place among them
-    and this one, from 1 for the most voters.
+    """compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+    one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+    the place among them and this one, from 1 for the most voters.
     """
     medianVoters: Decimal | None
-    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-    one, or before now; medianVoters is the median of their voters, and rank the place among them
-    and this one, from 1 for the most voters.
+    """compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+    one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+    the place among them and this one, from 1 for the most voters.
     """
     rank: int | None
-    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-    one, or before now; medianVoters is the median of their voters, and rank the place among them
-    and this one, from 1 for the most voters.
+    """compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+    one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+    the place among them and this one, from 1 for the most voters.
     """
     newVoters: Decimal | None
     """The number of voters without a ballot on a proposal of the DAO that ended before this one

@@ -2262,21 +2262,21 @@ export interface DossierParticipation {
    */
   delegated: DossierDelegated | null;
   /**
-   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-   * one, or before now; medianVoters is the median of their voters, and rank the place among them
-   * and this one, from 1 for the most voters.
+   * compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+   * one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+   * the place among them and this one, from 1 for the most voters.
    */
   compared: number;
   /**
-   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-   * one, or before now; medianVoters is the median of their voters, and rank the place among them
-   * and this one, from 1 for the most voters.
+   * compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+   * one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+   * the place among them and this one, from 1 for the most voters.
    */
   medianVoters: Decimal | null;
   /**
-   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-   * one, or before now; medianVoters is the median of their voters, and rank the place among them
-   * and this one, from 1 for the most voters.
+   * compared is the number of the DAO's last 50 ended proposals, of those that ended before this
+   * one, or before now, with all voters known; medianVoters is the median of their voters, and rank
+   * the place among them and this one, from 1 for the most voters.
    */
   rank: number | null;
   /**

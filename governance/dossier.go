@@ -132,9 +132,9 @@ type DossierParticipation struct {
 	// Delegated is the power of the token's delegates at the snapshot; null unless every statement of the token is
 	// stored, and ballots have the power that it states.
 	Delegated *DossierDelegated `json:"delegated"`
-	// Compared is the number of the DAO's last ended proposals, at most 50, that ended before this
-	// one, or before now; MedianVoters is the median of their voters, and Rank the place among
-	// them and this one, from 1 for the most voters.
+	// Compared is the number of the DAO's last 50 ended proposals, of those that ended before this one, or before now,
+	// with all voters known; MedianVoters is the median of their voters, and Rank the place among them and this one, from 1
+	// for the most voters.
 	Compared     int      `json:"compared"`
 	MedianVoters *Decimal `json:"medianVoters"`
 	Rank         *int     `json:"rank"`

@@ -38,6 +38,11 @@ func LackBallots(flags []governance.QualityFlag) bool {
 	return slices.Contains(flags, BallotsPartial) || slices.Contains(flags, BallotsMissing)
 }
 
+// AreLowerBounds reports whether flags say that votes and power are those of some ballots, and others may be missing.
+func AreLowerBounds(flags []governance.QualityFlag) bool {
+	return LackBallots(flags) && !slices.Contains(flags, TotalsFromUpstream)
+}
+
 // QualityRule describes when a flag is set.
 type QualityRule struct {
 	Flag governance.QualityFlag

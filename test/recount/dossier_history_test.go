@@ -53,7 +53,7 @@ func (d *dossiers) participation(key string) object {
 	rank := 1
 	for _, other := range d.compared(key) {
 		_, votes := d.all(other)
-		if votes == nil {
+		if votes == nil || d.isLowerBound(other) {
 			continue
 		}
 		voters = append(voters, big.NewRat(int64(*votes), 1))
@@ -63,7 +63,10 @@ func (d *dossiers) participation(key string) object {
 	}
 	want["compared"], want["medianVoters"] = len(voters), medianOf(voters)
 	if own != nil {
-		want["voters"], want["rank"] = countText(*own), rank
+		want["voters"] = countText(*own)
+	}
+	if own != nil && !d.isLowerBound(key) {
+		want["rank"] = rank
 	}
 	if p.everyBallot() && p.start != nil {
 		before := map[string]bool{}

@@ -311,6 +311,12 @@ func (p *poll) everyBallot() bool { return len(p.ballots) > 0 && !p.isCovered("p
 // lacksBallots reports whether ballots may be missing.
 func (p *poll) lacksBallots() bool { return p.isCovered("partial") || p.isCovered("unavailable") }
 
+// isLowerBound reports whether the totals are sums of ballots of which some may be missing.
+func (d *dossiers) isLowerBound(key string) bool {
+	p := d.want.polls[key]
+	return p.lacksBallots() && p.basis(d.now, d.want.results[key]) == "ballots"
+}
+
 // dated reports whether the time of every ballot is known, and not only the day.
 func (p *poll) dated() bool {
 	return len(p.ballots) > 0 && !slices.ContainsFunc(p.ballots, func(b cast) bool { return b.at == nil || b.dayOnly })

@@ -342,9 +342,9 @@ func (c *composer) participate() {
 	}
 	c.addDelegated()
 	var voters []decimal.Decimal
-	rank := 1
+	rank, isBound := 1, rules.AreLowerBounds(c.Quality)
 	for _, k := range c.earlier {
-		if !k.VoteReady {
+		if !k.VoteReady || rules.AreLowerBounds(k.Quality) {
 			continue
 		}
 		count := decimal.NewFromUint64(k.Votes)
@@ -354,7 +354,11 @@ func (c *composer) participate() {
 		}
 	}
 	p.Compared = len(voters)
-	if p.MedianVoters = median(voters); p.Voters != nil {
+	switch p.MedianVoters = median(voters); {
+	case p.Voters == nil:
+	case isBound:
+		c.unknown("missing_data", "the rank by voters", "ballots are missing", votesRoute(c.Detail.ProposalKey))
+	default:
 		p.Rank = &rank
 	}
 	// A ballot that is withdrawn while the records are read may be missing.
