@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -67,25 +66,6 @@ func TestAViewComesBackWhateverItsSize(t *testing.T) {
 				t.Errorf("%d bytes of %s: %v (-want +got):\n%s", size, name, err, diff)
 			}
 		}
-	}
-}
-
-// Versions before stored payloads as raw messages.
-func TestPayloadIsStoredAsARawMessage(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string][]byte{"nothing": nil, "an array": {0x92, 1, 0xa1, 'b'}, "text": {0xa1, 'x'}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := env.Must(msgpack.Marshal(struct{ P cache.Payload }{text}))(t)
-			want, err := msgpack.Marshal(struct{ P msgpack.RawMessage }{text})
-			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("got %x, want %x (%v)", got, want, err)
-			}
-			var back struct{ P cache.Payload }
-			if err := msgpack.Unmarshal(want, &back); err != nil || !bytes.Equal(back.P, text) {
-				t.Errorf("decoded: got %x (%v), want %x", back.P, err, text)
-			}
-		})
 	}
 }
 

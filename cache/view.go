@@ -27,8 +27,8 @@ type View struct {
 	// FreshUntil is when the passing of time makes the view wrong; nil for never.
 	FreshUntil *governance.Timestamp `msgpack:"f"`
 	// Absent means that the subject does not exist. The view has no payload then.
-	Absent  bool    `msgpack:"n,omitempty"`
-	Payload Payload `msgpack:"p"`
+	Absent  bool               `msgpack:"n,omitempty"`
+	Payload msgpack.RawMessage `msgpack:"p"`
 }
 
 // NewView returns v with an encoded payload.
