@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -215,26 +214,6 @@ func fillQueueKeys(kinds []query.Kind) []string {
 		keys[i] = string(fillQueueKey(kind))
 	}
 	return keys
-}
-
-// Requeue puts requests back at the end of their queue that they were taken from, in
-// the order in which Dequeue returned them.
-func (s Fills) Requeue(ctx context.Context, fills []Fill, end QueueEnd) error {
-	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, f := range slices.Backward(fills) {
-			request, err := msgpack.Marshal(&f)
-			if err != nil {
-				return fmt.Errorf("encode a fill: %w", err)
-			}
-			push := pipe.LPush
-			if end == Newest && !f.Kept {
-				push = pipe.RPush
-			}
-			push(ctx, string(fillQueueKey(f.Page.Kind)), request)
-		}
-		return nil
-	})
-	return WrapError(err)
 }
 
 // Heartbeat keeps requests pending while a worker fills their pages. Before the first

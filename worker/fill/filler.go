@@ -91,14 +91,13 @@ func (f *Filler) Run(ctx context.Context) {
 func (f *Filler) work(ctx context.Context) {
 	pause, end := retryPause, cache.Oldest
 	for ctx.Err() == nil {
-		fills, err := f.dequeue(ctx, end)
+		fills, turn, err := f.dequeue(ctx, end)
 		switch {
 		case err == nil:
 			next := nextEnd(fills[0], time.Now())
 			// A request that was dequeued is finished also during a shutdown.
-			if f.answer(context.WithoutCancel(ctx), fills, end) {
-				pause, end = retryPause, next
-			}
+			f.answer(context.WithoutCancel(ctx), fills, turn, end)
+			pause, end = retryPause, next
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
 			f.Logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
@@ -108,51 +107,43 @@ func (f *Filler) work(ctx context.Context) {
 	}
 }
 
-// dequeue waits for requests that no other worker waits for. The next worker waits as soon as
-// a request has come.
-func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) ([]cache.Fill, error) {
+// dequeue waits for requests that no other worker waits for, and takes the turn of their kind. The next
+// worker waits as soon as a request has come.
+func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) (fills []cache.Fill, turn *turn, err error) {
 	kinds, received := f.turns.await(ctx)
 	defer received()
 	if len(kinds) == 0 {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	limit := func(kind query.Kind) int {
+		turn = f.turns.take(kind)
 		received()
 		return f.setSize(kind)
 	}
-	return f.Store.Fills().Dequeue(ctx, kinds, end, limit, dequeueTimeout)
+	fills, err = f.Store.Fills().Dequeue(ctx, kinds, end, limit, dequeueTimeout)
+	if err != nil && turn != nil {
+		turn.release()
+	}
+	return fills, turn, err
 }
 
-// answer answers requests of one kind with those that arrive until their turn comes. It puts
-// them back and returns false if others have taken the last turns of the kind meanwhile.
-func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) bool {
-	kind := fills[0].Page.Kind
-	turn := f.turns.take(kind)
-	if turn == nil {
-		f.requeue(ctx, fills, end)
-		return false
-	}
+// answer answers requests of one kind with those that arrive until their turn comes.
+func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end cache.QueueEnd) {
 	defer turn.release()
 	defer f.Warehouse.Serve()()
 	if turn.waits() {
 		// Without this heartbeat the marks end at the deadlines of the requests.
 		_ = f.Store.Fills().Heartbeat(ctx, fills)
 	}
+	kind := fills[0].Page.Kind
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.Fills().DequeueMore(ctx, kind, end, more)...)
 	}
 	f.fill(ctx, fills, turn.endReading)
-	return true
 }
 
 // setSize returns how many pages of a kind are built together.
 func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
-
-func (f *Filler) requeue(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) {
-	if err := f.Store.Fills().Requeue(ctx, fills, end); err != nil {
-		f.Logger.LogAttrs(ctx, slog.LevelWarn, "requeue failed, callers request the pages again", slog.Any("error", err))
-	}
-}
 
 // nextEnd returns the end of the queue to dequeue from next. Under overload, callers at the front
 // give up before their page is made: in arrival order hardly any request would succeed.

@@ -18,8 +18,8 @@ type turns struct {
 	mu sync.Mutex
 	// changed is signalled when a turn or a wait has ended.
 	changed sync.Cond
-	// awaited counts the workers that wait for a request of each kind.
-	awaited map[query.Kind]int
+	// awaited has the kinds of which a worker waits for a request.
+	awaited map[query.Kind]bool
 	// order has all kinds, the one that was taken last at the end.
 	order []query.Kind
 	// taken are the turns of each kind, in the order in which they were taken.
@@ -41,15 +41,15 @@ type turn struct {
 
 func newTurns(kinds map[query.Kind]kindOfPage) *turns {
 	t := &turns{
-		kinds: kinds, order: slices.Sorted(maps.Keys(kinds)), taken: map[query.Kind][]*turn{}, awaited: map[query.Kind]int{},
+		kinds: kinds, order: slices.Sorted(maps.Keys(kinds)), taken: map[query.Kind][]*turn{}, awaited: map[query.Kind]bool{},
 	}
 	t.changed.L = &t.mu
 	return t
 }
 
-// await returns the open kinds as soon as no other worker waits for a request of one of them,
-// and the function that ends the wait for them, which may be called again. It returns no kinds
-// when ctx ends.
+// await returns the open kinds of which no other worker waits for a request, as soon as there are any,
+// and the function that ends the wait for them, which may be called again. A turn of the kind whose
+// request ends the wait is to be taken before that. It returns no kinds when ctx ends.
 func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 	defer context.AfterFunc(ctx, func() {
 		t.mu.Lock()
@@ -59,13 +59,13 @@ func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for ctx.Err() == nil {
-		kinds := t.open()
-		if slices.ContainsFunc(kinds, func(kind query.Kind) bool { return t.awaited[kind] == 0 }) {
-			t.addAwaited(kinds, 1)
+		kinds := slices.DeleteFunc(t.open(), func(kind query.Kind) bool { return t.awaited[kind] })
+		if len(kinds) > 0 {
+			t.setAwaited(kinds, true)
 			return kinds, sync.OnceFunc(func() {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.addAwaited(kinds, -1)
+				t.setAwaited(kinds, false)
 				t.changed.Broadcast()
 			})
 		}
@@ -74,24 +74,21 @@ func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 	return nil, func() {}
 }
 
-func (t *turns) addAwaited(kinds []query.Kind, n int) {
+func (t *turns) setAwaited(kinds []query.Kind, awaited bool) {
 	for _, kind := range kinds {
-		t.awaited[kind] += n
+		t.awaited[kind] = awaited
 	}
 }
 
 // open returns the kinds of which another set may be taken, the next first. The caller holds mu.
-func (t *turns) open() []query.Kind { return slices.DeleteFunc(slices.Clone(t.order), t.exhausted) }
+func (t *turns) open() []query.Kind {
+	return slices.DeleteFunc(slices.Clone(t.order), func(kind query.Kind) bool { return len(t.taken[kind]) >= t.kinds[kind].sets })
+}
 
-func (t *turns) exhausted(kind query.Kind) bool { return len(t.taken[kind]) >= t.kinds[kind].sets }
-
-// take takes a turn of a kind; nil if none is left.
+// take takes a turn of an open kind.
 func (t *turns) take(kind query.Kind) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.exhausted(kind) {
-		return nil
-	}
 	taken := &turn{of: t, kind: kind, read: make(chan struct{})}
 	taken.endReading = sync.OnceFunc(func() { close(taken.read) })
 	if held := t.taken[kind]; len(held) > 0 {
