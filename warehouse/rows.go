@@ -91,6 +91,25 @@ func Values[T, V any](rows []T, value func(T) V) []V {
 	return values
 }
 
+// Divide splits rows into groups of at most maxRows rows and a sum of maxSize, as sizeOf counts. A row that
+// alone has more is a group by itself.
+func Divide[T any](rows []T, maxRows int, sizeOf func(T) uint64, maxSize uint64) (groups [][]T) {
+	var begin int
+	var total uint64
+	for i, row := range rows {
+		size := sizeOf(row)
+		if i > begin && (i-begin == maxRows || total+size > maxSize) {
+			groups = append(groups, rows[begin:i])
+			begin, total = i, 0
+		}
+		total += size
+	}
+	if begin < len(rows) {
+		groups = append(groups, rows[begin:])
+	}
+	return groups
+}
+
 // EachRow is SelectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
 func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {

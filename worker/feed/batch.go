@@ -102,21 +102,3 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 	}
 	return nil
 }
-
-// divide splits proposals into batches of at most proposalBatchSize proposals and
-// maxBallots ballots. A proposal that alone has more ballots is a batch by itself.
-func divide(proposals []feed.ProposalSize) (batches [][]record.RefHash) {
-	var batch []record.RefHash
-	var ballots uint64
-	for _, proposal := range proposals {
-		full := len(batch) == proposalBatchSize || ballots+proposal.Votes > maxBallots
-		if len(batch) > 0 && full {
-			batches, batch, ballots = append(batches, batch), nil, 0
-		}
-		batch, ballots = append(batch, proposal.Ref), ballots+proposal.Votes
-	}
-	if len(batch) > 0 {
-		batches = append(batches, batch)
-	}
-	return batches
-}

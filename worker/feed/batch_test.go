@@ -8,24 +8,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func TestDivideBoundsProposalsAndBallots(t *testing.T) {
-	t.Parallel()
-	a, b, c := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}
-	for name, test := range map[string]struct {
-		proposals []feed.ProposalSize
-		want      [][]record.RefHash
-	}{
-		"none":      {nil, nil},
-		"all fit":   {[]feed.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: maxBallots - 1}}, [][]record.RefHash{{a, b}}},
-		"one alone": {[]feed.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2 * maxBallots}, {Ref: c}}, [][]record.RefHash{{a}, {b}, {c}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.WantSame(t, "batches", test.want, divide(test.proposals))
-		})
-	}
-}
-
 func TestLaterVotesAreProcessedBeforeThoseThatArePending(t *testing.T) {
 	t.Parallel()
 	a, b, c, d := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}, record.RefHash{4}

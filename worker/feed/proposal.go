@@ -48,7 +48,10 @@ func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) 
 		sorted := slices.SortedFunc(slices.Values(proposals), func(a, b feed.ProposalSize) int {
 			return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
 		})
-		batches = append(batches, divide(slices.Compact(sorted))...)
+		votes := func(p feed.ProposalSize) uint64 { return p.Votes }
+		for _, group := range warehouse.Divide(slices.Compact(sorted), proposalBatchSize, votes, maxBallots) {
+			batches = append(batches, warehouse.Values(group, func(p feed.ProposalSize) record.RefHash { return p.Ref }))
+		}
 	}
 	return batches
 }

@@ -26,25 +26,6 @@ type chunk struct {
 	listed    map[record.RefHash]pages.ListedVersion
 }
 
-// divide splits proposals into groups of at most proposalBatchSize proposals and maxSize casts or
-// preferences, as sizeOf counts them. A proposal that alone has more is a group by itself.
-func divide[P any](proposals []P, sizeOf func(P) uint64, maxSize uint64) (groups [][]P) {
-	var begin int
-	var total uint64
-	for i, proposal := range proposals {
-		size := sizeOf(proposal)
-		if i > begin && (i-begin == proposalBatchSize || total+size > maxSize) {
-			groups = append(groups, proposals[begin:i])
-			begin, total = i, 0
-		}
-		total += size
-	}
-	if begin < len(proposals) {
-		groups = append(groups, proposals[begin:])
-	}
-	return groups
-}
-
 // readAhead reads the next groups of rows while one is written, and writes them in their order. A
 // statement seldom uses all cores of the server. At most three groups are read, waiting or written.
 func readAhead[G, R any](

@@ -10,6 +10,7 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/panics"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -36,7 +37,7 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 	if err != nil {
 		return err
 	}
-	chunks := divide(refs, func(ref record.RefHash) uint64 { return casts[ref] }, maxCasts)
+	chunks := warehouse.Divide(refs, proposalBatchSize, func(ref record.RefHash) uint64 { return casts[ref] }, maxCasts)
 	done := 0
 	return readAhead(ctx, chunks, p.readChunk, func(ctx context.Context, read *chunk) error {
 		if err := p.writeChunk(ctx, read); err != nil {
@@ -103,7 +104,7 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 	preferencesOf := func(proposal records.Proposal) uint64 {
 		return preferences(proposal, totals[proposal.Ref])
 	}
-	for _, group := range divide(proposals, preferencesOf, maxPreferences) {
+	for _, group := range warehouse.Divide(proposals, proposalBatchSize, preferencesOf, maxPreferences) {
 		var grouped []record.RefHash
 		for _, proposal := range group {
 			if count := preferencesOf(proposal); count > 0 && count <= maxPreferences {
