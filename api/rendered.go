@@ -58,10 +58,8 @@ type rendered struct {
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
 	metaTail []byte
-	// bodyBytes is the length of a body with an id that the node made, and packed returns the
-	// compressed answer. Only local copies have them.
-	bodyBytes int
-	packed    func() (*httpcache.Packed, error)
+	// packed returns the compressed answer. Only local copies have it.
+	packed func() (*httpcache.Packed, error)
 }
 
 func render(found routes.Answer) (*rendered, error) {
@@ -89,8 +87,6 @@ func (r *rendered) prepare(route *routes.Route) {
 	r.head = new(fasthttp.ResponseHeader)
 	r.writeHead(r.head, route)
 	r.metaTail = r.meta(r.view.Readiness).append(nil)
-	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: r.view.Readiness}
-	r.bodyBytes = len(envelopeStart) + len(r.data) + len(r.appendTail(nil, &like))
 	data, metaTail := r.data, r.metaTail
 	r.packed = sync.OnceValues(func() (*httpcache.Packed, error) {
 		return httpcache.Pack(slices.Concat([]byte(envelopeStart), data, []byte(metaStart)), slices.Concat(metaTail, []byte(envelopeEnd)))
