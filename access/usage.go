@@ -13,6 +13,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/cache/accounts"
+	"pnyx/governance"
 )
 
 // Usage is the running total of one meter for a token, day and route.
@@ -22,27 +23,9 @@ type Usage struct {
 	// TokenID is empty for requests that are paid individually.
 	TokenID string `msgpack:"t"`
 	// Day is a date in UTC, as YYYY-MM-DD.
-	Day      string `msgpack:"d"`
-	Route    string `msgpack:"r"`
-	Counters `msgpack:"n"`
-}
-
-// Counters are totals of responses.
-type Counters struct {
-	Requests uint64 `msgpack:"q"`
-	// OK counts statuses below 400 other than 304.
-	OK uint64 `msgpack:"o"`
-	// NotModified counts status 304.
-	NotModified uint64 `msgpack:"m"`
-	// Refused counts statuses 400 to 499.
-	Refused uint64 `msgpack:"r"`
-	// Failed counts statuses from 500 on.
-	Failed uint64 `msgpack:"f"`
-	// Charged counts responses that count towards the quota of the month.
-	Charged uint64 `msgpack:"c"`
-	Bytes   uint64 `msgpack:"b"`
-	// Payments counts responses that were paid individually.
-	Payments uint64 `msgpack:"p"`
+	Day                    string `msgpack:"d"`
+	Route                  string `msgpack:"r"`
+	governance.UsageCounts `msgpack:"n"`
 }
 
 func (u *Usage) field() string {
@@ -60,15 +43,12 @@ func DecodeUsage(value string) (Usage, error) {
 
 // Response is a response to count.
 type Response struct {
-	// TokenID is the caller's token; empty for a request that is paid individually.
 	TokenID string
 	Route   string
 	Status  int
 	Bytes   int
 	// Charged means that the response counts towards the quota of the month.
 	Charged bool
-	// Paid means that the response was paid individually.
-	Paid bool
 }
 
 // Meter counts the responses of one API node from its start on. It writes totals, not
@@ -100,11 +80,11 @@ func (m *Meter) Count(a Response, now time.Time) {
 	if m.counts[field] == nil {
 		m.counts[field] = u
 	}
-	m.counts[field].add(a)
+	a.addTo(&m.counts[field].UsageCounts)
 	m.changed[field] = true
 }
 
-func (t *Counters) add(a Response) {
+func (a Response) addTo(t *governance.UsageCounts) {
 	t.Requests++
 	t.Bytes += uint64(a.Bytes) //nolint:gosec // a length
 	switch {
@@ -119,9 +99,6 @@ func (t *Counters) add(a Response) {
 	}
 	if a.Charged {
 		t.Charged++
-	}
-	if a.Paid {
-		t.Payments++
 	}
 }
 
@@ -219,7 +196,7 @@ type MonthUsage struct {
 // DayUsage is the use of a token on one route in one day.
 type DayUsage struct {
 	// Day is a date in UTC, as YYYY-MM-DD.
-	Day      string `msgpack:"d"`
-	Route    string `msgpack:"r"`
-	Counters `msgpack:"n"`
+	Day                    string `msgpack:"d"`
+	Route                  string `msgpack:"r"`
+	governance.UsageCounts `msgpack:"n"`
 }

@@ -45,3 +45,22 @@ const (
 	Standard Tier = "standard"
 	Plus     Tier = "plus"
 )
+
+// UsageCounts are totals of answers.
+type UsageCounts struct {
+	Requests uint64 `msgpack:"q"`
+	// OK counts statuses below 400 other than 304.
+	OK uint64 `msgpack:"o"`
+	// NotModified counts status 304.
+	NotModified uint64 `msgpack:"m"`
+	// Refused counts statuses 400 to 499.
+	Refused uint64 `msgpack:"r"`
+	// Failed counts statuses from 500 on.
+	Failed uint64 `msgpack:"f"`
+	// Charged counts answers that count towards the quota of the month.
+	Charged uint64 `msgpack:"c"`
+	// Bytes is the size of the bodies.
+	Bytes uint64 `msgpack:"b"`
+	// Payments is always 0: the ledger has answers that are paid for one by one.
+	Payments uint64 `msgpack:"p"`
+}

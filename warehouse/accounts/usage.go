@@ -6,6 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -18,12 +19,7 @@ type Usage struct {
 	Route string
 	// Session is the run of the API node that counted; empty for a sum over all.
 	Session string
-	// Requests counts all requests; OK, NotModified, Refused and Failed count them by kind
-	// of answer.
-	Requests, OK, NotModified, Refused, Failed uint64
-	// Charged counts the answers that count towards the monthly quota, Bytes the size of the
-	// response bodies, and Payments the paid requests.
-	Charged, Bytes, Payments uint64
+	governance.UsageCounts
 }
 
 // PutUsage writes the counts of sessions since their start. Writing equal or earlier

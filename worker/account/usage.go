@@ -86,11 +86,7 @@ func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter)
 				slog.Any("error", err))
 			continue
 		}
-		usage = append(usage, stored.Usage{
-			TokenID: u.TokenID, Day: day, Route: u.Route, Session: u.Session,
-			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
-			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
-		})
+		usage = append(usage, stored.Usage{TokenID: u.TokenID, Day: day, Route: u.Route, Session: u.Session, UsageCounts: u.UsageCounts})
 		if !seen[u.TokenID] {
 			seen[u.TokenID] = true
 			tokenIDs = append(tokenIDs, u.TokenID)
@@ -119,7 +115,8 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 			views[u.TokenID] = &access.MonthUsage{Month: month.String()}
 		}
 		used[u.TokenID] += int64(u.Charged) //nolint:gosec // a count
-		views[u.TokenID].Days = append(views[u.TokenID].Days, dayOf(u))
+		day := access.DayUsage{Day: u.Day.Format(time.DateOnly), Route: u.Route, UsageCounts: u.UsageCounts}
+		views[u.TokenID].Days = append(views[u.TokenID].Days, day)
 	}
 	if err := a.store.RaiseQuotas(ctx, month.String(), used); err != nil {
 		return err
@@ -130,15 +127,4 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 		writer.SetPayload(ctx, cache.UsageKey(tokenID), head, usage)
 	}
 	return writer.Flush(ctx)
-}
-
-// dayOf returns a row of usage as the token's owner reads it.
-func dayOf(u stored.Usage) access.DayUsage {
-	return access.DayUsage{
-		Day: u.Day.Format(time.DateOnly), Route: u.Route,
-		Counters: access.Counters{
-			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
-			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
-		},
-	}
 }
