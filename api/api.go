@@ -271,7 +271,7 @@ func (a *API) serve(route routes.Route) fiber.Handler {
 // send sends an answer: as 304 to a caller that has it, as a permission to an edge that
 // sends the body, or whole.
 func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
-	if answer.file != nil {
+	if answer.File != nil {
 		return a.sendFile(c, s, r, answer)
 	}
 	s.readiness = a.readiness(answer, s.now)
@@ -281,7 +281,7 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *ren
 	case httpcache.Matches(c, etag):
 		c.Status(fiber.StatusNotModified)
 		return nil
-	case s.delegatesToEdge(c) && !answer.live && s.waited == 0:
+	case s.delegatesToEdge(c) && !answer.Live && s.waited == 0:
 		return delegateToEdge(c, s, r, answer)
 	}
 	setBodyExpiry(c, s, r, answer)
@@ -312,12 +312,12 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 	if err != nil {
 		return nil, err
 	}
-	if answer.empty {
+	if answer.Empty {
 		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {
 			return nil, err
 		}
 	}
-	s.layer, s.unmetered = answer.layer, answer.empty
+	s.layer, s.unmetered = answer.layer, answer.Empty
 	return answer, nil
 }
 
@@ -361,7 +361,7 @@ func (a *API) joinRead(ctx context.Context, key string, read func(context.Contex
 
 // expiresSoon reports whether an answer changes before a copy of it is dropped.
 func (a *API) expiresSoon(r *rendered) bool {
-	until := r.view.FreshUntil
+	until := r.View.FreshUntil
 	return until != nil && until.Time().Sub(a.now()) < httpcache.LocalTTL
 }
 
@@ -384,29 +384,29 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 	if a.purgeEnabled {
 		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}
-	answer.setControl(route, a.sharedLifetime(route, answer, answer.view.Readiness))
+	answer.setControl(route, a.sharedLifetime(route, answer, answer.View.Readiness))
 	answer.status = found.Source.Status(found.View, a.now())
-	if answer.file != nil { // a copy of one would evict hundreds of others
+	if answer.File != nil { // a copy of one would evict hundreds of others
 		answer.status = strings.TrimSuffix(answer.status, "; stored")
 		return answer, nil
 	}
-	if answer.live {
+	if answer.Live {
 		answer.control, answer.status = httpcache.PrivateNoStore, strings.TrimSuffix(answer.status, "; stored")
 	} else {
 		answer.etag = etagOf(r, answer)
 	}
-	if !answer.nodeLocal {
+	if !answer.NodeLocal {
 		answer.modified = found.View.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	}
-	if answer.page != nil && answer.page.NextCursor != nil {
-		answer.link = "<" + r.TargetAt(*answer.page.NextCursor) + `>; rel="next"`
+	if answer.Page != nil && answer.Page.NextCursor != nil {
+		answer.link = "<" + r.TargetAt(*answer.Page.NextCursor) + `>; rel="next"`
 	}
-	if !answer.live && (!answer.dated || !a.expiresSoon(answer)) {
+	if !answer.Live && (!answer.Dated || !a.expiresSoon(answer)) {
 		kept := *answer
 		kept.status = httpcache.NodeHit
 		kept.prepare(route)
 		a.local.set(r.Name, &kept, begun)
-		if mayHold(route, false) && !answer.nodeLocal {
+		if mayHold(route, false) && !answer.NodeLocal {
 			a.held.set(r.Name, &kept, a.now())
 		}
 	}

@@ -152,7 +152,7 @@ func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness gov
 		return fresh.SMaxAge
 	}
 	lifetime := fresh.PurgedSMaxAge
-	if until := found.view.FreshUntil; until != nil {
+	if until := found.View.FreshUntil; until != nil {
 		lifetime = min(lifetime, until.Time().Sub(a.now()).Truncate(time.Second))
 	}
 	return max(fresh.SMaxAge, lifetime)

@@ -24,7 +24,7 @@ import (
 // answer before.
 func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) (*rendered, error) {
 	params, is := r.Params.(*routes.ChangeParams)
-	if !is || params.Wait == 0 || s.charge != nil || a.draining.Load() || found.page.HasMore {
+	if !is || params.Wait == 0 || s.charge != nil || a.draining.Load() || found.Page.HasMore {
 		return found, nil
 	}
 	leave, err := a.changes.enter()
@@ -45,14 +45,14 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 		grown := a.changes.growth()
 		// Each page begins where the one before it ended: without a cursor, that is where the
 		// first one began.
-		found, err = a.loadHeld(c.UserContext(), r.After(*found.page.NextCursor))
+		found, err = a.loadHeld(c.UserContext(), r.After(*found.Page.NextCursor))
 		s.now = a.now()
-		if err == nil && !found.empty && s.caller != nil { // the token may have ended meanwhile
+		if err == nil && !found.Empty && s.caller != nil { // the token may have ended meanwhile
 			if _, ended := a.admission.tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
 				return nil, credentialError(ended)
 			}
 		}
-		if err != nil || !found.empty {
+		if err != nil || !found.Empty {
 			return found, err
 		}
 		select {
@@ -128,7 +128,7 @@ func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) er
 	}
 	stream.ends = time.Now().Add(stream.times.life)
 	stream.text = []byte("retry: 1000\n\n")
-	if found.empty { // where it begins
+	if found.Empty { // where it begins
 		stream.goOn(found)
 		stream.keepAlive()
 	}
@@ -190,7 +190,7 @@ func (s *changeStream) Close() error {
 func (s *changeStream) next() {
 	grown := s.changes.growth()
 	found, err := s.loadHeld(s.ctx, s.request)
-	if err == nil && !found.empty {
+	if err == nil && !found.Empty {
 		err = s.charge(found)
 	}
 	limited, is := errors.AsType[*apierror.Error](err)
@@ -199,7 +199,7 @@ func (s *changeStream) next() {
 		s.pause(nil, limited.RetryAfter)
 	case err != nil:
 		s.fail(apierror.Of(err))
-	case found.empty:
+	case found.Empty:
 		s.goOn(found)
 		s.pause(grown, s.times.life)
 	default:
@@ -210,7 +210,7 @@ func (s *changeStream) next() {
 
 // goOn makes the next page the one after found.
 func (s *changeStream) goOn(found *rendered) {
-	if cursor := *found.page.NextCursor; cursor != s.request.Cursor() {
+	if cursor := *found.Page.NextCursor; cursor != s.request.Cursor() {
 		s.request = s.request.After(cursor)
 	}
 }

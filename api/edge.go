@@ -157,17 +157,17 @@ func (a *admission) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 // that another has given. What the edge has is of the same revision, and its dataAsOf is true.
 func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readiness) string {
 	var digest []byte
-	if found.file != nil {
-		digest = found.file.Digest
-	} else if found.byContent {
+	if found.File != nil {
+		digest = found.File.Digest
+	} else if found.ByContent {
 		digest = []byte(found.etag)
 	}
 	var asOf governance.Timestamp
-	if found.view.Revision == 0 {
-		asOf = found.view.DataAsOf
+	if found.View.Revision == 0 {
+		asOf = found.View.DataAsOf
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%x", SurfaceVersion, r.Canonical(),
-		found.view.Revision, asOf, readiness, digest))
+		found.View.Revision, asOf, readiness, digest))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 

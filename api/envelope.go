@@ -82,7 +82,7 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 
 // compresses reports whether the node has a copy of the answer whose compressed form can be sent.
 func (r *rendered) compresses(s *requestState) bool {
-	return r.packed != nil && s.readiness == r.view.Readiness && len(r.data) >= httpcache.MinCompressed
+	return r.packed != nil && s.readiness == r.View.Readiness && len(r.data) >= httpcache.MinCompressed
 }
 
 // metaStart is what precedes meta in the envelope, and envelopeEnd what follows it.
@@ -94,7 +94,7 @@ const (
 // appendTail appends what follows data in the envelope.
 func (r *rendered) appendTail(text []byte, s *requestState) []byte {
 	text = s.appendMeta(append(text, metaStart...))
-	if r.metaTail != nil && s.readiness == r.view.Readiness {
+	if r.metaTail != nil && s.readiness == r.View.Readiness {
 		text = append(text, r.metaTail...)
 	} else {
 		text = r.meta(s.readiness).append(text)
@@ -104,7 +104,7 @@ func (r *rendered) appendTail(text []byte, s *requestState) []byte {
 
 func (r *rendered) meta(readiness governance.Readiness) DataMeta {
 	return DataMeta{
-		DataAsOf: r.view.DataAsOf, Readiness: ReadinessState{readiness}, VoteCoverageStatus: r.view.VoteCoverage, Page: r.page, Hint: r.hint,
+		DataAsOf: r.View.DataAsOf, Readiness: ReadinessState{readiness}, VoteCoverageStatus: r.View.VoteCoverage, Page: r.Page, Hint: r.Hint,
 	}
 }
 

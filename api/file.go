@@ -114,7 +114,7 @@ func (r *representation) length() int {
 // sends the body, or the part of it that was requested.
 func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
 	s.readiness = governance.Ready
-	form, err := representationOf(c, answer.file)
+	form, err := representationOf(c, answer.File)
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,12 @@ func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *routes.Request, answer 
 		return err
 	}
 	// The payment buys the whole file, of which the same payment may get other parts.
-	purchased, err := msgpack.Marshal(answer.file.File)
+	purchased, err := msgpack.Marshal(answer.File.File)
 	if err != nil {
 		return fmt.Errorf("encode a file that was paid for: %w", err)
 	}
 	return settlePayment(c, s, x402.Response{Body: purchased, Header: map[string]string{
-		fiber.HeaderContentType: strings.Clone(answer.file.Media),
+		fiber.HeaderContentType: strings.Clone(answer.File.Media),
 	}})
 }
 

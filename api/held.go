@@ -44,7 +44,7 @@ func newHeldCopies(maxBytes uint64) *heldCopies {
 // set keeps an answer that was read at a time, unless a newer one is there.
 func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 	h.answers.Compute(key, func(before *heldCopy, found bool) (*heldCopy, otter.ComputeOp) {
-		if found && before.answer.view.Revision > answer.view.Revision {
+		if found && before.answer.View.Revision > answer.View.Revision {
 			return before, otter.CancelOp
 		}
 		return &heldCopy{answer: answer, readAt: readAt}, otter.WriteOp
@@ -108,7 +108,7 @@ func (a *API) heldAnswer(r *routes.Request, forEveryone bool, err error) *render
 		return nil
 	}
 	begun, answer := a.local.begin(), *held.answer
-	answer.view.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
+	answer.View.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
 	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
 	answer.prepare(r.Route)
 	if !r.Route.Paid() {

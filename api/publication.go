@@ -106,10 +106,10 @@ func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.R
 }
 
 func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
-	if found.nodeLocal {
-		return found.view.Readiness
+	if found.NodeLocal {
+		return found.View.Readiness
 	}
-	return a.publication.readiness(found.view, at)
+	return a.publication.readiness(found.View, at)
 }
 
 func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {

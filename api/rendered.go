@@ -23,11 +23,10 @@ const localOverhead = 2 << 10
 // rendered is an answer ready to be sent. It lacks only what differs between requests for
 // it, such as the request id.
 type rendered struct {
+	// Answer is what the route answered, without Data and the payload of View.
+	routes.Answer
+
 	data []byte
-	// file is sent instead of an envelope with data; nil for none.
-	file *routes.File
-	// view is the view that the data was read from, without its payload.
-	view cache.View
 	// etag is the ETag of the answer while it is not stale; empty for answers about one
 	// token.
 	etag string
@@ -48,12 +47,6 @@ type rendered struct {
 	// status is the value of the Cache-Status header.
 	status string
 	layer  httpcache.Layer
-	// page is set for lists, and hint is Meta.Hint.
-	page *routes.Page
-	hint string
-	// nodeLocal says that no publication changes the answer. dated, byContent, live and empty are as in
-	// answer.
-	nodeLocal, dated, byContent, live, empty bool
 	// head holds the headers of writeHead, and metaTail the text of DataMeta.append for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
@@ -64,18 +57,14 @@ type rendered struct {
 
 func render(found routes.Answer) (*rendered, error) {
 	if found.File != nil {
-		return &rendered{file: found.File, layer: found.Source.Layer()}, nil
+		return &rendered{Answer: routes.Answer{File: found.File}, layer: found.Source.Layer()}, nil
 	}
 	data, err := governance.JSON(found.Data)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	view := found.View
-	view.Payload = nil
-	r := &rendered{
-		data: data, view: view, page: found.Page, hint: found.Hint,
-		layer: found.Source.Layer(), nodeLocal: found.NodeLocal, dated: found.Dated, byContent: found.ByContent, live: found.Live, empty: found.Empty,
-	}
+	r := &rendered{Answer: found, data: data, layer: found.Source.Layer()}
+	r.Data, r.View.Payload = nil, nil
 	if found.NodeLocal {
 		r.layer = httpcache.LayerLocal
 	}
@@ -86,7 +75,7 @@ func render(found routes.Answer) (*rendered, error) {
 func (r *rendered) prepare(route *routes.Route) {
 	r.head = new(fasthttp.ResponseHeader)
 	r.writeHead(r.head, route)
-	r.metaTail = r.meta(r.view.Readiness).append(nil)
+	r.metaTail = r.meta(r.View.Readiness).append(nil)
 	data, metaTail := r.data, r.metaTail
 	r.packed = sync.OnceValues(func() (*httpcache.Packed, error) {
 		return httpcache.Pack(slices.Concat([]byte(envelopeStart), data, []byte(metaStart)), slices.Concat(metaTail, []byte(envelopeEnd)))
@@ -110,14 +99,14 @@ func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
 // changes a dated one within a revision: these are identified by their content, as answers are that
 // say so.
 func etagOf(r *routes.Request, found *rendered) string {
-	revision := found.view.Revision
-	if found.nodeLocal || found.dated || found.byContent || revision == 0 {
+	revision := found.View.Revision
+	if found.NodeLocal || found.Dated || found.ByContent || revision == 0 {
 		content := xxhash.New()
 		_, _ = content.Write(found.data) // it never fails
-		if found.page != nil && found.page.NextCursor != nil {
-			_, _ = content.WriteString(*found.page.NextCursor)
+		if found.Page != nil && found.Page.NextCursor != nil {
+			_, _ = content.WriteString(*found.Page.NextCursor)
 		}
-		if found.dated || found.byContent {
+		if found.Dated || found.ByContent {
 			_, _ = content.WriteString(strconv.FormatUint(revision, 36))
 		}
 		revision = content.Sum64()
