@@ -1,13 +1,9 @@
 package demo
 
 import (
+	"cmp"
 	"context"
-	"errors"
 )
-
-// errStopped ends the generation when lines can no longer be stored. The archive
-// holds the cause.
-var errStopped = errors.New("generated data cannot be stored")
 
 // ballotsPerReport is the number of ballots between two calls of progress, and
 // between two checks of the context.
@@ -40,7 +36,7 @@ func newGenerator(o Options, p *plan, t texts, progress func(done, total int64))
 	if progress == nil {
 		progress = func(int64, int64) {}
 	}
-	a := newArchive(o.Dir)
+	a := &archive{dir: o.Dir}
 	delegate := addressOf(deriveKey(o.Seed, streamVoter), delegateID)
 	return &generator{
 		options: o, plan: p, texts: t, rng: newRandom(), now: o.Now.Unix(), progress: progress,
@@ -266,8 +262,5 @@ func (g *generator) report(ctx context.Context) error {
 		g.reported = g.summary.Ballots
 		g.progress(int64(g.reported), int64(g.options.Ballots))
 	}
-	if g.archive.failed.Load() {
-		return errStopped
-	}
-	return ctx.Err()
+	return cmp.Or(g.archive.err, ctx.Err())
 }
