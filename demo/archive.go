@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,10 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// chunkSize is the number of bytes after which the lines of a file are stored.
-const chunkSize = 1 << 20
-
-// archive writes files of lines into a folder.
+// archive writes files of JSON lines into a folder.
 type archive struct {
 	dir   string
 	files []*file
@@ -23,14 +19,12 @@ type archive struct {
 	err error
 }
 
-// file is a file that is being written. The caller appends a line to text and calls
-// endLine.
+// file is a file that is being written.
 type file struct {
 	archive *archive
 	path    string
-	text    []byte
-	// to stores lines; nil before the first ones. closers end it, in this order.
-	to      io.Writer
+	// lines stores values; nil before the first one. closers end the file, in this order.
+	lines   *json.Encoder
 	closers []io.Closer
 }
 
@@ -50,44 +44,17 @@ func (a *archive) close() error {
 	return a.err
 }
 
-// endLine ends the line that the caller appended to text.
-func (f *file) endLine() {
-	f.text = append(f.text, '\n')
-	if len(f.text) >= chunkSize {
-		f.flush()
+// write appends a line. After an error of any file it does nothing.
+func (f *file) write(value any) {
+	if f.lines == nil && f.archive.err == nil {
+		f.archive.err = f.open()
 	}
-}
-
-func (f *file) writeJSON(value any) error {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("encode line of %s: %w", f.path, err)
+	if f.archive.err != nil {
+		return
 	}
-	f.text = append(f.text, bytes.TrimSuffix(line.Bytes(), []byte{'\n'})...)
-	f.endLine()
-	return nil
-}
-
-// flush stores the buffered lines. After an error it discards them.
-func (f *file) flush() {
-	if f.archive.err == nil && len(f.text) > 0 {
-		f.archive.err = f.store()
+	if err := f.lines.Encode(value); err != nil {
+		f.archive.err = fmt.Errorf("write line of %s: %w", f.path, err)
 	}
-	f.text = f.text[:0]
-}
-
-func (f *file) store() error {
-	if f.to == nil {
-		if err := f.open(); err != nil {
-			return err
-		}
-	}
-	if _, err := f.to.Write(f.text); err != nil {
-		return fmt.Errorf("write generated data: %w", err)
-	}
-	return nil
 }
 
 // open creates the file, which must not exist, and its folder.
@@ -101,20 +68,20 @@ func (f *file) open() error {
 	if err != nil {
 		return fmt.Errorf("create generated file: %w", err)
 	}
-	f.to, f.closers = out, []io.Closer{out}
+	f.lines, f.closers = json.NewEncoder(out), []io.Closer{out}
 	if filepath.Ext(path) != ".ndjson" {
 		// The error reports an invalid level, and this level is valid.
 		packer, _ := gzip.NewWriterLevel(out, gzip.BestSpeed)
-		f.to, f.closers = packer, []io.Closer{packer, out}
+		f.lines, f.closers = json.NewEncoder(packer), []io.Closer{packer, out}
 	}
+	f.lines.SetEscapeHTML(false)
 	return nil
 }
 
-// close stores the remaining lines. Closing a file again does nothing.
+// close ends the file. Closing a file again does nothing.
 func (f *file) close() {
-	f.flush()
 	for _, closer := range f.closers {
 		f.archive.err = cmp.Or(f.archive.err, closer.Close())
 	}
-	f.text, f.to, f.closers = nil, nil, nil
+	f.lines, f.closers = nil, nil
 }

@@ -16,9 +16,7 @@ func TestGenerationStopsWhenStoringFails(t *testing.T) {
 	notAFolder := filepath.Join(t.TempDir(), "file")
 	check.MustDo(t, os.WriteFile(notAFolder, nil, 0o600))
 	a := &archive{dir: notAFolder}
-	f := a.create("lines.ndjson.gz")
-	f.text = append(f.text, "{}\n"...)
-	f.flush()
+	a.create("lines.ndjson.gz").write(struct{}{})
 	g := generator{archive: a}
 	check.WantError(t, syscall.ENOTDIR, g.report(t.Context()))
 	check.WantError(t, syscall.ENOTDIR, a.close())
@@ -30,8 +28,7 @@ func TestFileWithoutLinesIsNotCreated(t *testing.T) {
 	a := &archive{dir: dir}
 	a.create("empty.ndjson.gz").close()
 	full := a.create("full.ndjson.gz")
-	full.text = append(full.text, "{}"...)
-	full.endLine()
+	full.write(struct{}{})
 	full.close()
 	check.MustDo(t, a.close())
 	names := check.Must(filepath.Glob(filepath.Join(dir, "*")))(t)
@@ -39,25 +36,6 @@ func TestFileWithoutLinesIsNotCreated(t *testing.T) {
 		t.Fatalf("got files %v, want full.ndjson.gz", names)
 	}
 	check.Want(t, 3, decompressedSize(t, names[0]), "bytes decompressed")
-}
-
-func TestFilesOfSeveralChunksAreComplete(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a := &archive{dir: dir}
-	plain, packed := a.create("plain.ndjson"), a.create("packed.ndjson.gz")
-	const lines = 3*chunkSize/16 + 1
-	for range lines {
-		for _, f := range []*file{plain, packed} {
-			f.text = append(f.text, `{"fifteen":"ok"`...)
-			f.endLine()
-		}
-	}
-	plain.close()
-	packed.close()
-	check.MustDo(t, a.close())
-	check.Want(t, 16*lines, check.Must(os.Stat(filepath.Join(dir, "plain.ndjson")))(t).Size(), "bytes")
-	check.Want(t, 16*lines, decompressedSize(t, filepath.Join(dir, "packed.ndjson.gz")), "bytes decompressed")
 }
 
 func decompressedSize(t *testing.T, path string) int64 {

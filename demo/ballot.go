@@ -1,9 +1,10 @@
 package demo
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // maxChoices is the maximum number of choices of a proposal.
@@ -43,97 +44,88 @@ func (b *ballot) supersedes(other *ballot) bool {
 	return slices.Compare(b.id[:], other.id[:]) > 0
 }
 
-type ballotWriter struct {
-	// prefix is the text after the id that all lines share.
-	prefix  string
-	reasons []string
-	// choices are the names of a Governor's choices.
-	choices []string
-	// voteType decides how Snapshot writes a choice.
-	voteType voteType
+// snapshotVote is a line of a file in snapshot/votes/.
+type snapshotVote struct {
+	ID         string      `json:"id"`
+	Proposal   snapshotRef `json:"proposal"`
+	Space      snapshotRef `json:"space"`
+	Voter      string      `json:"voter"`
+	Created    *int64      `json:"created"`
+	Choice     any         `json:"choice"`
+	Power      json.Number `json:"vp"`
+	Reason     *string     `json:"reason"`
+	CreatedDay string      `json:"created_day,omitempty"`
 }
 
-// appendSnapshot appends a line of a file in snapshot/votes/.
-func (w *ballotWriter) appendSnapshot(text []byte, b *ballot) []byte {
-	text = appendHash(append(text, `{"id":"`...), b.id)
-	text = append(text, w.prefix...)
+func (p *proposal) snapshotVote(b *ballot, reason *string) snapshotVote {
+	line := snapshotVote{
+		ID: hashText(b.id), Proposal: snapshotRef{p.id}, Space: snapshotRef{p.space}, Voter: b.voter.String(),
+		Choice: b.choice(p.content.voteType), Power: json.Number(b.power.append(nil)), Reason: reason,
+	}
 	if b.lowerCase {
-		text = b.voter.appendLower(text)
-	} else {
-		text = b.voter.append(text)
+		line.Voter = b.voter.lower()
 	}
-	text = append(text, `","created":`...)
-	if b.at == 0 || b.dayOnly {
-		text = append(text, "null"...)
-	} else {
-		text = strconv.AppendInt(text, b.at, 10)
+	switch {
+	case b.at == 0:
+	case b.dayOnly:
+		line.CreatedDay = formatDay(b.at)
+	default:
+		line.Created = &b.at
 	}
-	text = w.appendChoice(append(text, `,"choice":`...), b)
-	text = b.power.append(append(text, `,"vp":`...))
-	text = w.appendReason(append(text, `,"reason":`...), b)
-	if b.dayOnly && b.at > 0 {
-		text = append(text, `,"created_day":"`...)
-		text = append(time.Unix(b.at, 0).UTC().AppendFormat(text, time.DateOnly), '"')
-	}
-	return append(text, '}')
+	return line
 }
 
-func (w *ballotWriter) appendChoice(text []byte, b *ballot) []byte {
-	switch w.voteType {
+// choice returns the choice as Snapshot writes it: a number from 1, or a list of them, or
+// an object of weights.
+func (b *ballot) choice(kind voteType) any {
+	switch kind {
 	case singleChoice, basic:
-		return strconv.AppendInt(text, int64(b.choices[0])+1, 10)
+		return b.choices[0] + 1
 	case weighted, quadratic:
-		return appendWeights(text, b)
+		return b.weightsJSON()
 	case approval, rankedChoice, copeland:
 	}
-	text = append(text, '[')
-	for i, choice := range b.choices[:b.choiceCount] {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(choice)+1, 10)
+	numbers := make([]int, b.choiceCount)
+	for i := range numbers {
+		numbers[i] = b.choices[i] + 1
 	}
-	return append(text, ']')
+	return numbers
 }
 
-// appendWeights appends the weights as a JSON object keyed by choice, counted from 1.
-func appendWeights(text []byte, b *ballot) []byte {
-	text = append(text, '{')
+// weightsJSON returns the weights as a JSON object keyed by choice, counted from 1, in
+// the order of the choices: a map would put 10 before 2.
+func (b *ballot) weightsJSON() json.RawMessage {
+	text := []byte{'{'}
 	for i, choice := range b.choices[:b.choiceCount] {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = strconv.AppendInt(append(text, '"'), int64(choice)+1, 10)
-		text = strconv.AppendInt(append(text, `":`...), int64(b.weights[i]), 10)
+		text = fmt.Appendf(text, `"%d":%d`, choice+1, b.weights[i])
 	}
 	return append(text, '}')
 }
 
-// appendReason appends the reason as a JSON string or null.
-func (w *ballotWriter) appendReason(text []byte, b *ballot) []byte {
-	switch b.reason {
-	case noReason:
-		return append(text, "null"...)
-	case emptyReason:
-		return append(text, `""`...)
-	}
-	return append(append(append(text, '"'), w.reasons[b.reason]...), '"')
+// tallyVote is a line of tally/votes.ndjson.gz.
+type tallyVote struct {
+	ID       string       `json:"id"`
+	Proposal snapshotRef  `json:"proposal"`
+	Type     string       `json:"type"`
+	Voter    tallyAccount `json:"voter"`
+	Amount   string       `json:"amount"`
+	Reason   *string      `json:"reason"`
+	TxHash   string       `json:"txHash"`
+	Block    tallyBlock   `json:"block"`
 }
 
-// appendTally appends a line of tally/votes.ndjson.gz.
-func (w *ballotWriter) appendTally(text []byte, b *ballot) []byte {
-	text = appendHash(append(text, `{"id":"`...), b.id)
-	text = strconv.AppendUint(append(text, '-'), b.id[0]%400, 10)
-	text = append(text, w.prefix...)
-	text = append(text, w.choices[b.choices[0]]...)
-	text = b.voter.appendLower(append(text, `","voter":{"address":"`...))
-	text = b.power.rounded().appendBaseUnits(append(text, `"},"amount":"`...))
-	text = w.appendReason(append(text, `","reason":`...), b)
-	text = appendHash(append(text, `,"txHash":"`...), b.id)
-	if b.at == 0 {
-		return append(text, `","block":{"timestamp":null}}`...)
+func (p *proposal) tallyVote(b *ballot, reason *string) tallyVote {
+	hash, voter := hashText(b.id), b.voter.lower()
+	line := tallyVote{
+		ID: hash + "-" + strconv.FormatUint(b.id[0]%400, 10), Proposal: snapshotRef{p.id},
+		Type: governorChoices()[b.choices[0]], Voter: tallyAccount{&voter},
+		Amount: b.power.rounded().baseUnitsText(), Reason: reason, TxHash: hash,
 	}
-	text = append(text, `","block":{"timestamp":"`...)
-	text = time.Unix(b.at, 0).UTC().AppendFormat(text, time.RFC3339)
-	return append(text, `"}}`...)
+	if b.at != 0 {
+		line.Block = blockAt(b.at)
+	}
+	return line
 }

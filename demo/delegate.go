@@ -39,9 +39,9 @@ func (d *dao) token() string {
 
 // writeDelegations writes the delegations of the token of a DAO that votes on chain: members of the first
 // ranks, who vote most, are the delegates of others and of themselves.
-func (g *generator) writeDelegations(d *dao) error {
+func (g *generator) writeDelegations(d *dao) {
 	if d.organization == "" || d.unlisted {
-		return nil
+		return
 	}
 	const firstBlock, blockTime = 19_000_000, 12
 	began := g.now - d.age
@@ -49,21 +49,19 @@ func (g *generator) writeDelegations(d *dao) error {
 		return addressOf(deriveKey(g.options.Seed, streamVoter), d.member(unsigned(rank))).lower()
 	}
 	index := uint32(0)
-	write := func(line delegationLine) error {
+	write := func(line delegationLine) {
 		index++
 		line.Version, line.Token, line.LogIndex = 1, d.token(), index
 		at := began + int64(index)*hour
 		line.At, line.Block = *formatTime(at), firstBlock+unsigned(int(at-began)/blockTime)
-		return g.delegations.writeJSON(line)
+		g.delegations.write(line)
 	}
 	for rank, name := range demoNames() {
 		line := nameLine{"name", 1, voter(rank), name, "sources"}
 		if rank%2 > 0 {
 			line.Source = "snapshot"
 		}
-		if err := g.delegations.writeJSON(line); err != nil {
-			return err
-		}
+		g.delegations.write(line)
 	}
 	var supply amount
 	holder := delegatesPerToken
@@ -74,15 +72,11 @@ func (g *generator) writeDelegations(d *dao) error {
 			if held > 0 {
 				delegator, holder = holder, holder+1
 			}
-			if err := write(delegationLine{Record: "delegation", Delegator: voter(delegator), Delegate: voter(rank)}); err != nil {
-				return err
-			}
+			write(delegationLine{Record: "delegation", Delegator: voter(delegator), Delegate: voter(rank)})
 			power = power.plus(amount{whole: unsigned(1000 * (delegatesPerToken - rank)), baseUnits: unsigned(held)})
-			if err := write(delegationLine{Record: "delegate_power", Delegate: voter(rank), Power: string(power.append(nil))}); err != nil {
-				return err
-			}
+			write(delegationLine{Record: "delegate_power", Delegate: voter(rank), Power: string(power.append(nil))})
 		}
 		supply = supply.plus(power)
 	}
-	return write(delegationLine{Record: "token_supply", Supply: string(supply.plus(supply).append(nil))})
+	write(delegationLine{Record: "token_supply", Supply: string(supply.plus(supply).append(nil))})
 }

@@ -73,12 +73,8 @@ func (g *generator) run(ctx context.Context) error {
 
 // writeDAO writes one DAO. Its proposals are numbered from serial.
 func (g *generator) writeDAO(ctx context.Context, dao *dao, serial int) error {
-	if err := g.writeSources(dao); err != nil {
-		return err
-	}
-	if err := g.writeDelegations(dao); err != nil {
-		return err
-	}
+	g.writeSources(dao)
+	g.writeDelegations(dao)
 	for index := range g.plan.proposalsPerDAO[dao.index] {
 		planned := g.plan.proposalAt(dao.index, serial+index, index)
 		if err := g.writeProposal(ctx, g.newProposal(dao, planned)); err != nil {
@@ -98,53 +94,38 @@ func (g *generator) writeDAO(ctx context.Context, dao *dao, serial int) error {
 }
 
 // writeSources writes the records of the DAO's sources and creates their files.
-func (g *generator) writeSources(dao *dao) error {
+func (g *generator) writeSources(dao *dao) {
 	if !dao.unlisted {
-		if err := g.daos.writeJSON(dao.line()); err != nil {
-			return err
-		}
+		g.daos.write(dao.line())
 	}
 	g.votes, g.topics = map[string]*file{}, nil
 	for _, space := range dao.spaces {
 		g.summary.Spaces++
 		g.votes[space] = g.archive.create("snapshot", "votes", space+".ndjson.gz")
-		if err := g.spaces.writeJSON(dao.spaceLine(space)); err != nil {
-			return err
-		}
+		g.spaces.write(dao.spaceLine(space))
 	}
 	if dao.organization != "" {
 		g.summary.Organizations++
-		line := tallyOrganization{dao.organization, dao.name, dao.organization}
-		if err := g.organizations.writeJSON(line); err != nil {
-			return err
-		}
+		g.organizations.write(tallyOrganization{dao.organization, dao.name, dao.organization})
 	}
-	return g.createForum(dao)
+	if dao.forum != "" {
+		g.createForum(dao)
+	}
 }
 
-func (g *generator) createForum(dao *dao) error {
-	if dao.forum == "" {
-		return nil
-	}
+func (g *generator) createForum(dao *dao) {
 	g.summary.Forums++
 	g.topics = g.archive.create("discourse", dao.forum, "topics.ndjson.gz")
 	file := g.archive.create("discourse", dao.forum, "categories.ndjson.gz")
 	defer file.close()
 	for _, category := range g.categories {
-		if err := file.writeJSON(category); err != nil {
-			return err
-		}
+		file.write(category)
 	}
-	return nil
 }
 
 func (g *generator) writeProposal(ctx context.Context, p *proposal) error {
-	if err := g.writeDiscussion(p); err != nil {
-		return err
-	}
-	if err := g.writeUnrelatedTopic(p.dao, p); err != nil {
-		return err
-	}
+	g.writeDiscussion(p)
+	g.writeUnrelatedTopic(p.dao, p)
 	result, err := g.writeBallots(ctx, p)
 	if err != nil {
 		return err
@@ -154,21 +135,23 @@ func (g *generator) writeProposal(ctx context.Context, p *proposal) error {
 	}
 	if p.onChain {
 		g.summary.OnChain++
-		return g.onChain.writeJSON(p.tallyLine(g.rng, result, g.now))
+		g.onChain.write(p.tallyLine(g.rng, result, g.now))
+		return nil
 	}
 	g.summary.Proposals++
 	passed := result.scores[0].exceeds(result.scores[1])
 	if p.content.template.Question == yesOrNo && passed {
 		p.dao.lastPassed = p
 	}
-	return g.proposals.writeJSON(p.snapshotLine(g.rng, result))
+	g.proposals.write(p.snapshotLine(g.rng, result))
+	return nil
 }
 
 // writeBallots writes the ballots of a proposal and returns their result.
 func (g *generator) writeBallots(ctx context.Context, p *proposal) (*voteResult, error) {
 	ballots := g.newBallotGenerator(p)
 	result := newVoteResult(ballots.choices)
-	write := g.lineWriter(p)
+	write := func(b *ballot) { g.writeBallot(p, b) }
 	var first, again ballot
 	for i := range ballots.voters {
 		first = ballots.ballot(i)
@@ -210,29 +193,21 @@ func writeBoth(write func(*ballot), first, again *ballot, inOrder bool) *ballot 
 	return first
 }
 
-// lineWriter returns a function that writes a ballot on a proposal into its file.
-func (g *generator) lineWriter(p *proposal) func(*ballot) {
+// writeBallot writes a ballot on a proposal into its file.
+func (g *generator) writeBallot(p *proposal, b *ballot) {
+	var reason *string
+	switch b.reason {
+	case noReason:
+	case emptyReason:
+		reason = new(string)
+	default:
+		reason = &g.texts.reasons[b.reason]
+	}
+	g.summary.Ballots++
 	if p.onChain {
-		w := &ballotWriter{
-			prefix:  `","proposal":{"id":"` + p.id + `"},"type":"`,
-			reasons: g.texts.reasons, choices: governorChoices(),
-		}
-		return func(b *ballot) {
-			g.onChainVotes.text = w.appendTally(g.onChainVotes.text, b)
-			g.onChainVotes.endLine()
-			g.summary.Ballots++
-		}
-	}
-	file := g.votes[p.space]
-	proposal := `","proposal":{"id":"` + p.id + `"},`
-	w := &ballotWriter{
-		prefix:  proposal + `"space":{"id":"` + p.space + `"},"voter":"`,
-		reasons: g.texts.reasons, voteType: p.content.voteType,
-	}
-	return func(b *ballot) {
-		file.text = w.appendSnapshot(file.text, b)
-		file.endLine()
-		g.summary.Ballots++
+		g.onChainVotes.write(p.tallyVote(b, reason))
+	} else {
+		g.votes[p.space].write(p.snapshotVote(b, reason))
 	}
 }
 
@@ -247,10 +222,9 @@ func (g *generator) writeWaiting(dao *dao) {
 	p := g.newProposal(dao, planned)
 	p.content.voteType, p.content.choices = basic, basicChoices()
 	ballots := g.newBallotGenerator(p)
-	write := g.lineWriter(p)
 	for i := range ballots.voters {
 		b := ballots.ballot(i)
-		write(&b)
+		g.writeBallot(p, &b)
 	}
 	g.summary.Waiting = g.plan.waiting
 }

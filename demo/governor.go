@@ -213,7 +213,7 @@ func (p *proposal) drawEvents(rng random, status string) []tallyEvent {
 
 func drawEvent(rng random, kind string, at int64) tallyEvent {
 	return tallyEvent{
-		Type: kind, TxHash: string(appendHash(nil, drawHash(rng))), Block: blockAt(at),
+		Type: kind, TxHash: hashText(drawHash(rng)), Block: blockAt(at),
 	}
 }
 

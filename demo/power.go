@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 )
 
@@ -45,13 +46,13 @@ func (a amount) append(text []byte) []byte {
 	return bytes.TrimRight(text, "0")
 }
 
-// appendBaseUnits appends the amount as an integer of base units, as a token contract
+// baseUnitsText returns the amount as an integer of base units, as a token contract
 // states it.
-func (a amount) appendBaseUnits(text []byte) []byte {
+func (a amount) baseUnitsText() string {
 	if a.whole == 0 {
-		return strconv.AppendUint(text, a.baseUnits, 10)
+		return strconv.FormatUint(a.baseUnits, 10)
 	}
-	return appendPadded(strconv.AppendUint(text, a.whole, 10), a.baseUnits, 18)
+	return fmt.Sprintf("%d%018d", a.whole, a.baseUnits)
 }
 
 // appendPadded appends n with at least the given number of digits.

@@ -90,7 +90,7 @@ func (g *generator) drawContent(rng random, p *proposal) content {
 }
 
 func (p *proposal) drawSnapshotID(rng random) {
-	p.id = string(appendHash(nil, drawHash(rng)))
+	p.id = hashText(drawHash(rng))
 	p.space = p.dao.spaces[p.index%len(p.dao.spaces)]
 	p.link = "https://snapshot.org/#/" + p.space + "/proposal/" + p.id
 }

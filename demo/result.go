@@ -34,7 +34,3 @@ func (r *voteResult) add(kind voteType, b *ballot) {
 func (a amount) number() json.Number {
 	return json.Number(a.append(nil))
 }
-
-func (a amount) baseUnitsText() string {
-	return string(a.appendBaseUnits(nil))
-}

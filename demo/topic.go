@@ -75,13 +75,13 @@ type post struct {
 // writeDiscussion writes the forum topic about a proposal and sets p.discussion to
 // its URL. Some proposals have no topic. Of the others some state the URL, some are
 // linked from the topic, and most are both.
-func (g *generator) writeDiscussion(p *proposal) error {
+func (g *generator) writeDiscussion(p *proposal) {
 	if p.offChainVote != nil {
 		p.discussion = p.offChainVote.discussion
-		return nil
+		return
 	}
 	if p.dao.forum == "" || p.serial%6 == 5 {
-		return nil
+		return
 	}
 	rng := g.rng
 	rng.seed(deriveKey(p.key, streamTopic))
@@ -101,14 +101,14 @@ func (g *generator) writeDiscussion(p *proposal) error {
 	if p.serial%7 != 3 {
 		p.discussion = drawTopicURL(rng, p.dao, t)
 	}
-	return g.writeTopic(t, cooked, g.texts.words.username(rng))
+	g.writeTopic(t, cooked, g.texts.words.username(rng))
 }
 
 // writeUnrelatedTopic writes a topic that is not about one proposal, created shortly
 // before near. Every second proposal has such a topic.
-func (g *generator) writeUnrelatedTopic(dao *dao, near *proposal) error {
+func (g *generator) writeUnrelatedTopic(dao *dao, near *proposal) {
 	if dao.forum == "" || near.index%2 == 1 {
-		return nil
+		return
 	}
 	rng := g.rng
 	rng.seed(deriveKey(near.key, streamUnrelatedTopic))
@@ -128,7 +128,7 @@ func (g *generator) writeUnrelatedTopic(dao *dao, near *proposal) error {
 	if rng.oneIn(3) {
 		text[0].links = []link{near.drawLink(rng)}
 	}
-	return g.writeTopic(t, text.html()+g.drawExtras(rng, dao), g.texts.words.username(rng))
+	g.writeTopic(t, text.html()+g.drawExtras(rng, dao), g.texts.words.username(rng))
 }
 
 // newTopic returns a topic with the next number of its forum.
@@ -164,7 +164,7 @@ func (g *generator) drawActivity(rng random, t *topic, first, last int64) {
 	t.Archived = t.Closed && t.ID%3 == 0
 }
 
-func (g *generator) writeTopic(t *topic, cooked, author string) error {
+func (g *generator) writeTopic(t *topic, cooked, author string) {
 	if t.ID%noDetailsPeriod != 0 {
 		t.Details = &topicDetails{forumUser{author}}
 	}
@@ -172,7 +172,7 @@ func (g *generator) writeTopic(t *topic, cooked, author string) error {
 		t.PostStream = &postStream{[]post{{strings.TrimSuffix(cooked, "\n")}}}
 	}
 	g.summary.Topics++
-	return g.topics.writeJSON(t)
+	g.topics.write(t)
 }
 
 func (p *proposal) drawLink(rng random) link {

@@ -2,7 +2,7 @@ package demo
 
 import (
 	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"math/bits"
 )
 
@@ -31,30 +31,20 @@ func addressOf(key uint64, voter voterID) address {
 	return a
 }
 
-// append appends the account in mixed case, as Snapshot publishes it.
-func (a address) append(text []byte) []byte {
-	text = append(text, "0x"...)
-	upper := a.upper
+// String returns the account in mixed case, as Snapshot publishes it.
+func (a address) String() string {
+	text, upper := []byte("0x"), a.upper
 	for _, b := range a.bytes {
 		text = append(text, hexDigit(b>>4, upper), hexDigit(b&15, bits.RotateLeft64(upper, -1)))
 		upper = bits.RotateLeft64(upper, -2)
 	}
-	return text
+	return string(text)
 }
 
-// appendLower appends the account in lower case, as chain indexers publish it.
-func (a address) appendLower(text []byte) []byte {
-	a.upper = 0
-	return a.append(text)
-}
-
-// String returns the account in mixed case.
-func (a address) String() string {
-	return string(a.append(nil))
-}
-
+// lower returns the account in lower case, as chain indexers publish it.
 func (a address) lower() string {
-	return string(a.appendLower(nil))
+	a.upper = 0
+	return a.String()
 }
 
 // hexDigit returns a hexadecimal digit, in upper case if the lowest bit of upper is
@@ -66,13 +56,9 @@ func hexDigit(value byte, upper uint64) byte {
 	return "0123456789abcdef"[value]
 }
 
-// appendHash appends 256 bits in the notation of a transaction hash.
-func appendHash(text []byte, words [4]uint64) []byte {
-	var bytes [32]byte
-	for i, word := range words {
-		binary.BigEndian.PutUint64(bytes[i*8:], word)
-	}
-	return hex.AppendEncode(append(text, "0x"...), bytes[:])
+// hashText returns 256 bits in the notation of a transaction hash.
+func hashText(words [4]uint64) string {
+	return fmt.Sprintf("0x%016x%016x%016x%016x", words[0], words[1], words[2], words[3])
 }
 
 // drawHash draws the 256 bits of a hash.

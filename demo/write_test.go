@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -240,11 +242,13 @@ func TestStorageErrorIsReported(t *testing.T) {
 	o := small()
 	o.Ballots, o.Dir = 60_000, t.TempDir()
 	o.Largest = 30_000
-	inTheWay := filepath.Join(o.Dir, "daos.ndjson")
-	_, err := demo.Write(t.Context(), o, func(int64, int64) {
-		env.WantError(t, nil, os.MkdirAll(inTheWay, 0o750))
+	votes := filepath.Join(o.Dir, "snapshot", "votes") // where each DAO gets its files
+	putInTheWay := sync.OnceFunc(func() {
+		env.MustDo(t, os.Rename(votes, votes+".earlier"))
+		env.MustDo(t, os.WriteFile(votes, nil, 0o600))
 	})
-	env.WantError(t, fs.ErrExist, err, "an error that says that", inTheWay, "exists")
+	_, err := demo.Write(t.Context(), o, func(int64, int64) { putInTheWay() })
+	env.WantError(t, syscall.ENOTDIR, err, "an error that says what is in the way")
 }
 
 func TestWriteStopsWhenCanceled(t *testing.T) {
