@@ -60,7 +60,7 @@ type snapshotVote struct {
 func (p *proposal) snapshotVote(b *ballot, reason *string) snapshotVote {
 	line := snapshotVote{
 		ID: hashText(b.id), Proposal: snapshotRef{p.id}, Space: snapshotRef{p.space}, Voter: b.voter.String(),
-		Choice: b.choice(p.content.voteType), Power: json.Number(b.power.append(nil)), Reason: reason,
+		Choice: b.choice(p.content.voteType), Power: b.power.number(), Reason: reason,
 	}
 	if b.lowerCase {
 		line.Voter = b.voter.lower()

@@ -74,9 +74,9 @@ func (g *generator) writeDelegations(d *dao) {
 			}
 			write(delegationLine{Record: "delegation", Delegator: voter(delegator), Delegate: voter(rank)})
 			power = power.plus(amount{whole: unsigned(1000 * (delegatesPerToken - rank)), baseUnits: unsigned(held)})
-			write(delegationLine{Record: "delegate_power", Delegate: voter(rank), Power: string(power.append(nil))})
+			write(delegationLine{Record: "delegate_power", Delegate: voter(rank), Power: power.String()})
 		}
 		supply = supply.plus(power)
 	}
-	write(delegationLine{Record: "token_supply", Supply: string(supply.plus(supply).append(nil))})
+	write(delegationLine{Record: "token_supply", Supply: supply.plus(supply).String()})
 }

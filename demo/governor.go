@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func (p *proposal) drawTallyID(rng random, seed uint64) {
 	var number strings.Builder
 	number.WriteString(strconv.Itoa(rng.between(1, 9)))
 	for range 4 {
-		number.Write(appendPadded(nil, rng.Uint64N(baseUnitsPerToken), 18))
+		fmt.Fprintf(&number, "%018d", rng.Uint64N(baseUnitsPerToken))
 	}
 	p.link = "https://www.tally.xyz/gov/" + p.dao.organization + "/proposal/" + number.String()
 }

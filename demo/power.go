@@ -1,9 +1,10 @@
 package demo
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // baseUnitsPerToken is the number of base units, the smallest part of voting power,
@@ -36,14 +37,12 @@ func (a amount) exceeds(b amount) bool {
 	return a.whole > b.whole || a.whole == b.whole && a.baseUnits > b.baseUnits
 }
 
-// append appends the amount as a decimal number without trailing zeros.
-func (a amount) append(text []byte) []byte {
-	text = strconv.AppendUint(text, a.whole, 10)
+// String returns the amount as a decimal number without trailing zeros.
+func (a amount) String() string {
 	if a.baseUnits == 0 {
-		return text
+		return strconv.FormatUint(a.whole, 10)
 	}
-	text = appendPadded(append(text, '.'), a.baseUnits, 18)
-	return bytes.TrimRight(text, "0")
+	return strings.TrimRight(fmt.Sprintf("%d.%018d", a.whole, a.baseUnits), "0")
 }
 
 // baseUnitsText returns the amount as an integer of base units, as a token contract
@@ -53,16 +52,6 @@ func (a amount) baseUnitsText() string {
 		return strconv.FormatUint(a.baseUnits, 10)
 	}
 	return fmt.Sprintf("%d%018d", a.whole, a.baseUnits)
-}
-
-// appendPadded appends n with at least the given number of digits.
-func appendPadded(text []byte, n uint64, digits int) []byte {
-	var buffer [20]byte
-	number := strconv.AppendUint(buffer[:0], n, 10)
-	for range digits - len(number) {
-		text = append(text, '0')
-	}
-	return append(text, number...)
 }
 
 // form is a notation in which upstream systems publish numbers.
@@ -90,34 +79,31 @@ func (p power) rounded() amount {
 	return p.amount
 }
 
-// append appends the power as a JSON number in its notation.
-func (p power) append(text []byte) []byte {
+// number returns the power as a JSON number in its notation.
+func (p power) number() json.Number {
 	switch {
 	case p.form == scientific && p.amount.whole == 0 && p.amount.baseUnits > 0:
-		return p.appendScientific(text)
+		return p.scientific()
 	case p.form == floatInteger && p.amount.baseUnits == 0:
-		return append(p.amount.append(text), ".0"...)
+		return json.Number(p.amount.String() + ".0")
 	case p.tail > 0:
-		text = append(strconv.AppendUint(text, p.amount.whole, 10), '.')
-		return appendPadded(appendPadded(text, p.amount.baseUnits, 18), p.tail, 4)
+		return json.Number(fmt.Sprintf("%d.%018d%04d", p.amount.whole, p.amount.baseUnits, p.tail))
 	}
-	return p.amount.append(text)
+	return json.Number(p.amount.String())
 }
 
-// appendScientific appends a power below one in scientific notation.
-func (p power) appendScientific(text []byte) []byte {
-	var buffer [24]byte
-	digits := strconv.AppendUint(buffer[:0], p.amount.baseUnits, 10)
+// scientific returns a power below one in scientific notation.
+func (p power) scientific() json.Number {
+	digits := strconv.FormatUint(p.amount.baseUnits, 10)
 	exponent := 18 - (len(digits) - 1)
 	if p.tail > 0 {
-		digits = appendPadded(digits, p.tail, 4)
+		digits += fmt.Sprintf("%04d", p.tail)
 	}
-	digits = bytes.TrimRight(digits, "0")
-	text = append(text, digits[0])
+	digits = strings.TrimRight(digits, "0")
 	if len(digits) > 1 {
-		text = append(append(text, '.'), digits[1:]...)
+		digits = digits[:1] + "." + digits[1:]
 	}
-	return appendPadded(append(text, "e-"...), unsigned(exponent), 2)
+	return json.Number(fmt.Sprintf("%se-%02d", digits, exponent))
 }
 
 // drawPower draws a voting power like a token balance: the logarithm is nearly normal,

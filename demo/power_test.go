@@ -29,8 +29,8 @@ func TestPowerIsCountedAsPublished(t *testing.T) {
 	} {
 		t.Run(test.text, func(t *testing.T) {
 			t.Parallel()
-			check.Want(t, test.text, string(test.power.append(nil)))
-			check.Want(t, test.counted, string(test.power.rounded().append(nil)), "counted")
+			check.Want(t, test.text, string(test.power.number()))
+			check.Want(t, test.counted, test.power.rounded().String(), "counted")
 		})
 	}
 }

@@ -225,14 +225,14 @@ func (p *proposal) setStatedResult(rng random, line *snapshotProposal, r *voteRe
 		stated = p.inflateResult(rng, r)
 	}
 	line.Votes = &stated.voters
-	total := stated.total.number()
+	total := json.Number(stated.total.String())
 	line.ScoresTotal = &total
 	if !p.content.voteType.statesScores() {
 		return
 	}
 	line.Scores = make([]json.Number, len(stated.scores))
 	for i, score := range stated.scores {
-		line.Scores[i] = score.number()
+		line.Scores[i] = json.Number(score.String())
 	}
 }
 

@@ -1,7 +1,5 @@
 package demo
 
-import "encoding/json"
-
 type voteResult struct {
 	// scores holds the power and votes the number of ballots per choice, for vote
 	// types that add them up. For copeland they cover first preferences only.
@@ -28,9 +26,4 @@ func (r *voteResult) add(kind voteType, b *ballot) {
 		r.scores[choice] = r.scores[choice].plus(power)
 		r.votes[choice]++
 	}
-}
-
-// number returns the amount as a JSON number.
-func (a amount) number() json.Number {
-	return json.Number(a.append(nil))
 }
