@@ -69,10 +69,7 @@ func New(o Options) *Purger {
 	m := newMetrics(o.Metrics)
 	p := &Purger{client: client}
 	for i, url := range o.URLs {
-		p.targets = append(p.targets, &target{
-			number: i + 1, url: url, kind: o.Kind, token: o.Token, client: client, logger: o.Logger, metrics: m,
-			settle: o.Settle, queue: newQueue(o.Everything, o.Settle, o.Keeps),
-		})
+		p.targets = append(p.targets, &target{o, i + 1, url, client, newQueue(o.Everything, o.Settle, o.Keeps), m})
 	}
 	return p
 }
@@ -97,33 +94,30 @@ func (p *Purger) Run(ctx context.Context) {
 
 // target is one cache. Each has its own queue, so that a cache that hangs delays no other.
 type target struct {
+	Options
 	// number is the position in Options.URLs, from 1. Logs name the cache by it,
 	// because its URL may contain a password.
 	number  int
 	url     string
-	kind    Kind
-	token   string
-	settle  time.Duration
 	client  *http.Client
 	queue   *queue
-	logger  *slog.Logger
 	metrics metrics
 }
 
 // run purges what is queued until ctx ends, then once more within lastPurgeTimeout.
-// After a failure it waits for a growing, random delay; after a success for a part of settle, so
+// After a failure it waits for a growing, random delay; after a success for a part of Settle, so
 // that publications in quick succession share a purge.
 func (t *target) run(ctx context.Context) {
 	retry := minRetryDelay
 	for t.wait(ctx) {
-		pause := t.settle / 3
+		pause := t.Settle / 3
 		if err := t.round(ctx); err != nil && ctx.Err() == nil {
 			pause = jittered(retry)
 			if asked, is := errors.AsType[*busyError](err); is {
 				pause = max(pause, min(asked.retryAfter, maxRetryDelay))
 			}
 			retry = min(2*retry, maxRetryDelay)
-			t.logger.LogAttrs(ctx, slog.LevelWarn, "purging a cache failed, retrying",
+			t.Logger.LogAttrs(ctx, slog.LevelWarn, "purging a cache failed, retrying",
 				slog.Int("cache", t.number), slog.Duration("pause", pause), slog.Any("error", err))
 		} else {
 			retry = minRetryDelay
@@ -153,7 +147,7 @@ func (t *target) round(ctx context.Context) error {
 	began := time.Now()
 	tags, dropped := t.queue.take(began)
 	t.metrics.givenUp.Add(float64(dropped))
-	for _, some := range t.kind.batches(tags) {
+	for _, some := range t.Kind.batches(tags) {
 		err := t.send(ctx, some)
 		t.metrics.requests.WithLabelValues(outcome(err)).Inc()
 		if err != nil {
@@ -168,7 +162,7 @@ func (t *target) round(ctx context.Context) error {
 // send makes one request, which the client bounds by requestTimeout. Errors contain neither the
 // URL nor the token.
 func (t *target) send(ctx context.Context, tags []string) error {
-	request, err := t.kind.request(ctx, t.url, t.token, tags)
+	request, err := t.Kind.request(ctx, t.url, t.Token, tags)
 	if err != nil {
 		return fmt.Errorf("purge request: %w", err)
 	}
@@ -177,7 +171,7 @@ func (t *target) send(ctx context.Context, tags []string) error {
 		return fmt.Errorf("purge request: %w", withoutURL(err))
 	}
 	defer response.Body.Close()
-	return t.kind.checkResponse(response)
+	return t.Kind.checkResponse(response)
 }
 
 // jittered returns a random duration from half of pause to pause, to spread the retries
