@@ -328,7 +328,7 @@ const failedPrefix = "!"
 // Subscribe calls done for every completed fill, until ctx ends. Messages sent
 // while the connection is down are lost, so nodes that wait for a page also poll.
 func (s Fills) Subscribe(ctx context.Context, done func(key Key, failed bool)) {
-	s.store.subscribe(ctx, fillDoneChannel, func() {}, func(message string) {
+	subscribe(ctx, s.store, fillDoneChannel, func() {}, func(message string) {
 		key, failed := strings.CutPrefix(message, failedPrefix)
 		done(Key(key), failed)
 	})

@@ -45,7 +45,7 @@ func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 // Notification whenever the connection is made: messages sent while it is down are lost.
 func (s *Store) Subscribe(ctx context.Context, received func(Notification)) {
 	lost := func() { received(Notification{}) }
-	s.subscribe(ctx, publishedChannel, lost, func(message string) { received(decodeNotification(message)) })
+	subscribe(ctx, s, publishedChannel, lost, func(message string) { received(decodeNotification(message)) })
 }
 
 func decodeNotification(message string) Notification {
@@ -91,7 +91,7 @@ func (s *Store) NotifyCommitted(ctx context.Context) error {
 // SubscribeCommitted calls received after committed batches, and whenever the connection is
 // made, until ctx ends.
 func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
-	s.subscribe(ctx, committedChannel, received, func(string) { received() })
+	subscribe(ctx, s, committedChannel, received, func(string) { received() })
 }
 
 // subscriptionCheckInterval is the time between two checks of a subscription that receives
@@ -101,7 +101,7 @@ const subscriptionCheckInterval = 15 * time.Second
 // subscribe calls received with each message of a channel, and connected whenever the
 // connection is made, until ctx ends. What Redis refuses is asked for again: the client takes
 // a connection whose subscription was refused for a good one.
-func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
+func subscribe(ctx context.Context, s *Store, channel Key, connected func(), received func(message string)) {
 	const firstPause = 100 * time.Millisecond
 	for pause := firstPause; ctx.Err() == nil; pause = backoff.Next(pause) {
 		receive(ctx, Client(s.conn).Subscribe(ctx, string(channel)), func() { pause = firstPause; connected() }, received)

@@ -77,7 +77,7 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 	_, isOne := Client(s.conn).(*redis.Client)
 	var ids []string
 	if !isOne {
-		if err := s.serverInfo(ctx, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
+		if err := serverInfo(ctx, s, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
 			return Standing{}, err
 		}
 	}

@@ -19,7 +19,7 @@ const (
 
 // serverInfo calls visit with a section of INFO of every primary, one at a time. Fields
 // that a server does not report are missing.
-func (s *Store) serverInfo(ctx context.Context, section string, visit func(info map[string]string)) error {
+func serverInfo(ctx context.Context, s *Store, section string, visit func(info map[string]string)) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var mu sync.Mutex
@@ -98,7 +98,7 @@ func (s *Store) CheckServers(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrServerConfig, info["tcp_port"], err))
 		}
 	}
-	if err := s.serverInfo(ctx, "default", check); err != nil {
+	if err := serverInfo(ctx, s, "default", check); err != nil {
 		return err
 	}
 	return errors.Join(problems...)

@@ -122,7 +122,7 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 	case len(byPhase[describing]) > 0:
 		return nil, true, p.describe(ctx, byPhase[describing])
 	case len(byPhase[listing]) > 0 && !first && (len(counted) == 0 || p.failed[byPhase[listing][0]] <= p.failed[counted[0]]):
-		return nil, true, p.noteFailure(byPhase[listing][0], p.backfillProposals(ctx, byPhase[listing][0]))
+		return nil, true, p.failed.note(byPhase[listing][0], p.backfillProposals(ctx, byPhase[listing][0]))
 	case len(counted) > 0:
 		next, err := p.nextVotes(ctx, counted)
 		return next, true, err
@@ -130,9 +130,13 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 	return nil, false, nil
 }
 
-func (p *reader) noteFailure(space string, err error) error {
+// failures counts the failures to read each space.
+type failures map[string]int
+
+// note counts an error, and returns it.
+func (f failures) note(space string, err error) error {
 	if err != nil {
-		p.failed[space]++
+		f[space]++
 	}
 	return err
 }
@@ -223,7 +227,7 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 	space := spaces[0]
 	cursor, before := p.past(space)
 	if !before.Each {
-		return nil, p.noteFailure(space, p.readSpaceVotes(ctx, cursor, before))
+		return nil, p.failed.note(space, p.readSpaceVotes(ctx, cursor, before))
 	}
 	if p.queueSpace != space {
 		if err := p.fillQueue(ctx, space); err != nil {

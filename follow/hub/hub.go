@@ -78,7 +78,7 @@ func (h *Hub) Sources() []record.SourceRef { return warehouse.Values(h.Spaces, s
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
-	p := &reader{Hub: h, journal: journal, failed: map[string]int{}}
+	p := &reader{Hub: h, journal: journal, failed: failures{}}
 	names := &follow.Names{Journal: journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return []follow.Poller{
 		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
@@ -135,8 +135,8 @@ type reader struct {
 	queue                  []due
 	paged                  map[string]bool
 	queueSpace, pagedSpace string
-	// failed counts the failures to read each space, which has others come first.
-	failed map[string]int
+	// failed has other spaces come first.
+	failed failures
 }
 
 // findings are what one request or walk found, for the cursor of its poller. rejected counts

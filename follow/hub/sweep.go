@@ -43,7 +43,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	}
 	walks, err := p.sweepSpace(ctx, space)
 	if err != nil {
-		return false, p.noteFailure(space, err)
+		return false, p.failed.note(space, err)
 	}
 	p.enqueue(sweepPoller, walks)
 	cursor := p.spaceCursor(space, sweepPoller)
