@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -27,13 +28,11 @@ func AnnounceState(ctx context.Context, store *cache.Store, published cache.Publ
 	if err != nil {
 		return err
 	}
-	if published.ServerRunIDs == "" {
-		found, err := store.Standing(ctx)
-		if err != nil {
-			return err
-		}
-		published.ServerRunIDs = found.ServerRunIDs
+	found, err := store.Standing(ctx)
+	if err != nil {
+		return err
 	}
+	published.ServerRunIDs = cmp.Or(published.ServerRunIDs, found.ServerRunIDs)
 	_, changes := AddChanges(ctx, store)
 	return errors.Join(changes, lease.SetPublicationState(ctx, published, token), lease.Release(ctx))
 }
