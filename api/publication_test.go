@@ -304,6 +304,19 @@ func TestListWithoutItsStateIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestLostListIsUnavailableAndAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for key, path := range map[string]string{"{daos}:list::::": "/v2/daos", "{worker}:changes": "/v2/changes"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			env.Want(t, 1, env.Must(env.RedisClient(t, n.redisURL).Del(t.Context(), cache.Namespace+key).Result())(t), "deleted keys")
+			n.wantUnavailable(path)
+			n.wantRepublish()
+		})
+	}
+}
+
 func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{broken: true})

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -92,4 +93,12 @@ func WrapError(err error) error {
 	default:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+}
+
+// readError is WrapError for what a publisher writes: a value of another type does not decode.
+func readError(err error) error {
+	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") { // of a script, the Redis inside a process has it within
+		return fmt.Errorf("%w: %w: %w", ErrMiss, ErrCorrupt, err)
+	}
+	return WrapError(err)
 }

@@ -98,7 +98,7 @@ func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
 }
 
 // Changes returns at most limit rows after a place. The error is ErrMiss before the first full
-// publication is complete, or ErrUnavailable.
+// publication is complete, with ErrCorrupt for a stream that is lost, or ErrUnavailable.
 func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeSlice, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -132,8 +132,8 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 		switch {
 		case err != nil:
 			return ChangeSlice{}, WrapError(err)
-		case len(entries) == 0: // the leader is about to write it
-			return ChangeSlice{}, fmt.Errorf("%w: there are no changes yet", ErrMiss)
+		case len(entries) == 0: // a full publication begins with it
+			return ChangeSlice{}, fmt.Errorf("%w: %w: the stream of changes is lost", ErrMiss, ErrCorrupt)
 		}
 		if *end.id, err = parseChangeID(entries[0].ID); err != nil {
 			return ChangeSlice{}, fmt.Errorf("%w: id of a change: %w", ErrUnavailable, err)

@@ -19,12 +19,16 @@ import (
 // row: a reader finds each DAO under exactly the filters that its row matches.
 
 // putDAO writes a row unless a newer one is stored. It adds the id to the first sets
-// among the keys and removes it from the others.
+// among the keys and removes it from the others. Keys of another type are deleted.
 //
 // KEYS: rows, state, sets. ARGV: revision, row, state, id, number of matching sets.
 //
 //nolint:dupword // Lua ends twice
 var putDAO = redis.NewScript(IsNewerFunction + `
+for i, key in ipairs(KEYS) do
+	local kind = redis.call('TYPE', key).ok
+	if kind ~= 'none' and kind ~= (i == 1 and 'hash' or i == 2 and 'string' or 'zset') then redis.call('DEL', key) end
+end
 if is_newer(redis.call('HGET', KEYS[1], ARGV[4]), ARGV[1]) then return 0 end
 local state = redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(RevisionDigits-1) + `)
 if not is_newer(state, ARGV[1]) then redis.call('SET', KEYS[2], ARGV[3]) end
@@ -39,13 +43,14 @@ for i = 3, #KEYS do
 end
 return 1`)
 
-// readDAOs returns the state of the index, empty where rows are there without it, then the rows
-// after a position.
+// readDAOs returns the state of the index, empty where rows are there without it or a set is lost, then the
+// rows after a position. The DAOs with and without votes are those of both.
 //
-// KEYS: set, state, rows. ARGV: position, maximum number of rows.
+// KEYS: set, state, rows, sets of both, with, without. ARGV: position, maximum number of rows.
 var readDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
-local page = {redis.call('GET', KEYS[2]) or redis.call('EXISTS', KEYS[3]) == 1 and ''}
+local lost = redis.call('ZCARD', KEYS[4]) ~= redis.call('ZCARD', KEYS[5]) + redis.call('ZCARD', KEYS[6])
+local page = {lost and '' or redis.call('GET', KEYS[2]) or redis.call('EXISTS', KEYS[3]) == 1 and ''}
 if #ids == 0 then return page end
 local rows = redis.call('HMGET', KEYS[3], unpack(ids))
 for i = 1, #ids do
@@ -85,11 +90,11 @@ type DAOIndexPage struct {
 }
 
 // errLostOfIndex is no ErrMiss: callers must not read it as an index that was never written.
-var errLostOfIndex = fmt.Errorf("%w: %w: the DAO index has lost its state or a row", ErrUnavailable, ErrCorrupt)
+var errLostOfIndex = fmt.Errorf("%w: %w: the DAO index has lost its state, a row or a list", ErrUnavailable, ErrCorrupt)
 
 // DAOPage returns up to q.Limit+1 DAOs that q selects, in order of their ids, after
 // q.After. The error is ErrMiss for an index that was never written, or ErrUnavailable, with ErrCorrupt
-// for an index that has lost its state or a row: that must not look like a list without the DAO.
+// for an index that has lost its state, a row or a list: that must not look like a list without the DAO.
 func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -98,9 +103,16 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 		from = "(" + string(*q.After)
 	}
 	keys := []string{string(listKey(q)), string(daoIndexStateKey), string(daoIndexRowsKey)}
+	for _, votes := range []*bool{nil, new(true), new(false)} {
+		part := q
+		part.HasVoteData = votes
+		keys = append(keys, string(listKey(part)))
+	}
 	reply, err := readDAOs.Run(ctx, Client(s.conn), keys, from, q.Limit+1).Slice()
-	if err != nil {
-		return DAOIndexPage{}, WrapError(err)
+	if err = readError(err); errors.Is(err, ErrCorrupt) {
+		return DAOIndexPage{}, errLostOfIndex
+	} else if err != nil {
+		return DAOIndexPage{}, err
 	}
 	return decodeDAOPage(reply)
 }

@@ -26,6 +26,7 @@ func directoryClaims() []claim {
 		{"the directory is as new as its newest row", directoryState},
 		{"a page goes on after a DAO that is gone", pageAfterRemoval},
 		{"a row that is lost makes the page unavailable", lostRowIsUnavailable},
+		{"a list that is lost makes the page unavailable", lostListIsUnavailable},
 		{"a row that does not decode is replaced by the next", brokenRowIsReplaced},
 	}
 }
@@ -256,6 +257,21 @@ func lostRowIsUnavailable(t *bench) {
 	}
 	env.MustDo(t, t.raw.HDel(t.Context(), string(cache.RowsKey), "b").Err())
 	check("lost")
+}
+
+// A lost list must not pass for a filter that no DAO fits.
+func lostListIsUnavailable(t *bench) {
+	rows := someDAOs()
+	for _, filter := range cache.AllFilters() {
+		env.FlushRedis(t, t.raw)
+		t.setDAOs(1, rows...)
+		filter.Limit = 10
+		before := env.Must(t.store.DAOPage(t.Context(), filter))(t)
+		env.MustDo(t, t.raw.Del(t.Context(), string(cache.ListKey(filter))).Err())
+		if _, err := t.store.DAOPage(t.Context(), filter); (err != nil) != (len(before.Items) > 0) || err != nil && !errors.Is(err, cache.ErrCorrupt) {
+			t.Errorf("%s with %d DAOs: got %v, want it lost", cache.ListKey(filter), len(before.Items), err)
+		}
+	}
 }
 
 func brokenRowIsReplaced(t *bench) {

@@ -29,6 +29,9 @@ func PendingKey(page Key) Key { return pendingKey(page) }
 // QueueKey names the queue of requests for one kind of page.
 func QueueKey(kind query.Kind) Key { return fillQueueKey(kind) }
 
+// VersionKey names the version of the pages of a scope.
+func VersionKey(scope query.Scope) Key { return versionKey(scope) }
+
 // ListKey names the list of the DAOs that a query selects.
 func ListKey(q query.DAOs) Key { return listKey(q) }
 

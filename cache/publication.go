@@ -50,7 +50,7 @@ func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) 
 func decodePublicationState(reply *redis.StringCmd) (PublicationState, error) {
 	value, err := reply.Bytes()
 	if err != nil {
-		return PublicationState{}, WrapError(err)
+		return PublicationState{}, readError(err)
 	}
 	var p PublicationState
 	if err := msgpack.Unmarshal(value, &p); err != nil {

@@ -23,7 +23,7 @@ const MaxRevisionLead = tombstoneTTL
 //nolint:gochecknoglobals // a constant expression but for Itoa
 var IsNewerFunction = `
 local function is_newer(value, revision)
-local stored = tonumber(string.sub(value or '', 1, ` + strconv.Itoa(RevisionDigits) + `))
+local stored = type(value) == 'string' and tonumber(string.sub(value, 1, ` + strconv.Itoa(RevisionDigits) + `))
 revision = tonumber(revision)
 if not stored or stored <= revision then return false end
 local time = redis.call('TIME')
@@ -33,11 +33,11 @@ end
 `
 
 // revisionGuard starts a script that must not replace a revision newer than ARGV[1] at
-// KEYS[1].
+// KEYS[1]. What is no string there is replaced.
 //
 //nolint:gochecknoglobals // a constant expression but for Itoa
 var revisionGuard = IsNewerFunction + `
-if is_newer(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `), ARGV[1]) then return 0 end`
+if is_newer(redis.pcall('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `), ARGV[1]) then return 0 end`
 
 // IsTooFarAhead reports whether a revision is ahead of a time by more than MaxRevisionLead.
 func IsTooFarAhead(revision uint64, now time.Time) bool {

@@ -88,6 +88,19 @@ func (k Key) scope() query.Scope {
 	return query.Scope{}
 }
 
+// SubjectKey names a view that is written before the version of a scope and removed before it; it is empty
+// where there is none.
+func SubjectKey(scope query.Scope) Key {
+	switch scope.Kind {
+	case query.KindBallots:
+		return ProposalDetailKey(governance.ProposalKey(scope.Subject))
+	case query.KindVoters:
+		return DAODetailKey(scope.Subject)
+	default:
+		return ""
+	}
+}
+
 // tag returns the tag of the responses made from a view, or "" for one that no cache keeps.
 func (k Key) tag() Tag {
 	view, id := k.subject()

@@ -40,8 +40,8 @@ func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 //
 // KEYS: version.
 var raiseVersion = redis.NewScript(`
-local stored = redis.call('GET', KEYS[1])
-if not stored or #stored <= ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
+local stored = redis.pcall('GET', KEYS[1])
+if type(stored) ~= 'string' or #stored <= ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
 local raised = string.format('%0` + strconv.Itoa(RevisionDigits) + `.0f', string.sub(stored, 1, ` + strconv.Itoa(RevisionDigits) + `) + 1)
 redis.call('SET', KEYS[1], raised .. string.sub(stored, ` + strconv.Itoa(RevisionDigits+1) + `))
 return 1`)
@@ -56,7 +56,8 @@ func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) {
 //
 // KEYS: version. ARGV: value.
 var initVersion = redis.NewScript(`
-if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
+local stored = redis.pcall('GET', KEYS[1])
+if type(stored) == 'string' and #stored > ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
@@ -73,7 +74,7 @@ func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error)
 	defer cancel()
 	text, err := Client(s.conn).Get(ctx, string(versionKey(scope))).Result()
 	if err != nil {
-		return Version{}, WrapError(err)
+		return Version{}, readError(err)
 	}
 	return decodeVersion(text)
 }
@@ -171,13 +172,13 @@ func (p pageRead) result() (v View, current Version, err error) {
 			if current, err = decodeVersion(text); err != nil {
 				removed, current = current.Revision, Version{}
 			}
-		case !errors.Is(err, redis.Nil):
+		case !errors.Is(readError(err), ErrMiss):
 			return View{}, Version{}, WrapError(err)
 		}
 	}
 	value, err := p.page.Bytes()
 	if err != nil {
-		return View{}, current, WrapError(err)
+		return View{}, current, readError(err)
 	}
 	if v, err = decodeView(value); err == nil && !v.Absent && v.Revision < removed {
 		err = ErrMiss

@@ -112,7 +112,7 @@ func (s *Store) View(ctx context.Context, key Key) (View, error) {
 	defer cancel()
 	value, err := Client(s.conn).Get(ctx, string(key)).Bytes()
 	if err != nil {
-		return View{}, WrapError(err)
+		return View{}, readError(err)
 	}
 	return decodeView(value)
 }

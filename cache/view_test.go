@@ -23,6 +23,7 @@ func viewClaims() []claim {
 		{"a view that is missing is a miss", missingViewIsMiss},
 		{"a view that does not decode is a miss", brokenViewIsMiss},
 		{"a view that does not decode is replaced by the next", brokenViewIsReplaced},
+		{"values of another type are replaced by the next", otherTypeIsReplaced},
 		{"the writer sends what is more than one flush", writerFlushes},
 	}
 }
@@ -209,6 +210,39 @@ func brokenViewIsReplaced(t *bench) {
 	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("after removal: got %v, want %v", err, cache.ErrMiss)
 	}
+}
+
+// Another program may have written to the keys.
+func otherTypeIsReplaced(t *bench) {
+	key, removed := cache.DAODetailKey("a"), cache.DAODetailKey("removed")
+	scope, counted := query.Ballots{Proposal: "p1_a"}.Scope(), query.Ballots{Proposal: "p1_b"}.Scope()
+	keys := []cache.Key{
+		key, removed, cache.VersionKey(scope), cache.VersionKey(counted), cache.RowsKey, cache.StateKey, cache.ListKey(query.DAOs{}),
+		cache.PublicationKey,
+	}
+	for _, key := range keys {
+		env.MustDo(t, t.raw.LPush(t.Context(), string(key), "another").Err())
+	}
+	_, failed := t.store.View(t.Context(), key)
+	env.WantError(t, cache.ErrCorrupt, failed, "view")
+	_, failed = t.store.Version(t.Context(), scope)
+	env.WantError(t, cache.ErrMiss, failed, "version")
+	_, failed = t.store.PublicationState(t.Context())
+	env.WantError(t, cache.ErrMiss, failed, "state of publication")
+	_, failed = t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
+	env.WantError(t, cache.ErrCorrupt, failed, "DAO index")
+	t.setView(2, key, "whole")
+	t.publish(2, func(w *cache.Writer) {
+		w.RemoveView(t.Context(), removed)
+		w.RaiseVersion(t.Context(), scope)
+		w.SetVersion(t.Context(), scope, 0)
+		w.InitVersion(t.Context(), counted)
+	})
+	t.wantView(key, "whole", 2)
+	env.Want(t, 2, env.Must(t.store.Version(t.Context(), scope))(t).Revision, "version")
+	env.Want(t, 1, env.Must(t.store.Version(t.Context(), counted))(t).Revision, "first version")
+	t.setDAOs(2, governance.DAOListItem{DAOID: "a"})
+	t.wantIDs(query.DAOs{}, "a")
 }
 
 func writerFlushes(t *bench) {

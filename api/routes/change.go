@@ -2,6 +2,7 @@ package routes
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -106,6 +107,9 @@ func (b *Backend) readChanges(ctx context.Context, r *Request, page *changePage)
 			read = b.HeldChanges
 		}
 		slice, err := read(ctx, after, ChangesPerRead)
+		if errors.Is(err, cache.ErrCorrupt) {
+			_ = b.Store.RequestRepublish(ctx) // the next request repeats it
+		}
 		if err != nil {
 			return slice.State, apierror.Unavailable(err)
 		}

@@ -137,9 +137,28 @@ func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Ve
 	}
 	version, err = p.Store.Version(ctx, scope)
 	if errors.Is(err, cache.ErrMiss) {
+		if version.Revision == 0 {
+			return version, false, p.checkUnpublished(ctx, cache.SubjectKey(scope))
+		}
 		return version, false, nil
 	}
 	return version, err == nil, err
+}
+
+// checkUnpublished returns an error where the subject of a scope without a version, or the removal of one, is
+// published: Redis has lost the version. Everything is then published again.
+func (p *page) checkUnpublished(ctx context.Context, subject cache.Key) error {
+	view, err := p.Store.View(ctx, subject)
+	if errors.Is(err, cache.ErrMiss) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	published, err := p.Store.CompletePublication(ctx)
+	if err != nil || view.Revision > published.Revision { // what is being published gets its version next
+		return err
+	}
+	return errors.Join(fmt.Errorf("%w: the version that follows %s is lost", cache.ErrCorrupt, subject), p.Store.RequestRepublish(ctx))
 }
 
 // fromSortedCopy calls read with the generation of the sorted copy that a version names,

@@ -58,6 +58,39 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	}
 }
 
+// Only a removal, or a subject that nobody has published, says that there is no page.
+func TestAPageWhoseVersionIsLostIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	store := env.Store(t, env.EmbeddedRedis(t))
+	env.MustDo(t, env.AnnounceState(t.Context(), store, cache.PublicationState{Revision: 5}))
+	write := func(revision uint64, change func(*cache.Writer)) {
+		writer := store.NewWriter(revision)
+		change(writer)
+		env.MustDo(t, writer.Flush(t.Context()))
+	}
+	building := page{Filler: &Filler{Options: Options{Store: store}}}
+	for i, c := range []struct {
+		write func(*cache.Writer)
+		at    uint64
+		lost  bool
+	}{
+		{func(*cache.Writer) {}, 5, false},
+		{func(w *cache.Writer) { w.SetView(t.Context(), cache.DAODetailKey("dao"), cache.View{}) }, 6, false},
+		{func(w *cache.Writer) { w.SetView(t.Context(), cache.ProposalDetailKey("p1_lost"), cache.View{}) }, 5, true},
+		{func(w *cache.Writer) { w.RemoveVersion(t.Context(), query.Ballots{Proposal: "p1_lost"}.Scope()) }, 5, false},
+	} {
+		write(c.at, c.write)
+		var errs [2]error
+		for j, scope := range []query.Scope{query.Ballots{Proposal: "p1_lost"}.Scope(), query.Voters{DAOID: "dao"}.Scope()} {
+			_, errs[j] = building.fromSortedCopy(t.Context(), scope, func(uint64) error { return nil })
+		}
+		if errs[1] != nil || errors.Is(errs[0], cache.ErrCorrupt) != c.lost {
+			t.Errorf("%d: got %v, want the version lost: %t", i, errs, c.lost)
+		}
+	}
+	env.Want(t, true, env.Must(store.Standing(t.Context()))(t).RepublishRequested, "everything to be published again")
+}
+
 func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 	t.Parallel()
 	store := env.Store(t, env.EmbeddedRedis(t))
