@@ -88,17 +88,18 @@ func (k Key) scope() query.Scope {
 	return query.Scope{}
 }
 
-// SubjectKey names a view that is written before the version of a scope and removed before it; it is empty
+// SubjectKey names a view that no complete publication leaves without the version of a scope; it is empty
 // where there is none.
 func SubjectKey(scope query.Scope) Key {
-	switch scope.Kind {
-	case query.KindBallots:
+	switch {
+	case scope.Kind == query.KindBallots:
 		return ProposalDetailKey(governance.ProposalKey(scope.Subject))
-	case query.KindVoters:
+	case scope.Kind == query.KindVoters:
 		return DAODetailKey(scope.Subject)
-	default:
-		return ""
+	case scope == query.Proposals{}.Scope():
+		return DataStatusKey("")
 	}
+	return ""
 }
 
 // tag returns the tag of the responses made from a view, or "" for one that no cache keeps.

@@ -148,6 +148,9 @@ func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Ve
 // checkUnpublished returns an error where the subject of a scope without a version, or the removal of one, is
 // published: Redis has lost the version. Everything is then published again.
 func (p *page) checkUnpublished(ctx context.Context, subject cache.Key) error {
+	if subject == "" {
+		return nil
+	}
 	view, err := p.Store.View(ctx, subject)
 	if errors.Is(err, cache.ErrMiss) {
 		return nil

@@ -89,6 +89,12 @@ func TestAPageWhoseVersionIsLostIsNotAbsent(t *testing.T) {
 		}
 	}
 	env.Want(t, true, env.Must(store.Standing(t.Context()))(t).RepublishRequested, "everything to be published again")
+	for _, lost := range []bool{false, true} {
+		if _, err := building.fromList(t.Context(), query.Proposals{}.Scope(), nil); errors.Is(err, cache.ErrCorrupt) != lost {
+			t.Errorf("list of proposals: got %v, want its version lost: %t", err, lost)
+		}
+		write(5, func(w *cache.Writer) { w.SetView(t.Context(), cache.DataStatusKey(""), cache.View{}) })
+	}
 }
 
 func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
