@@ -205,4 +205,6 @@ func TestAttackPagesThatAreAllTheSameAreLeft(t *testing.T) {
 	before := f.Requests("/latest.json")
 	env.WantError(t, follow.ErrEndless, f.TryPoll(t.Context(), "backfill"), "the same page again")
 	env.Want(t, 2, f.Requests("/latest.json")-before, "pages")
+	env.WantError(t, follow.ErrEndless, f.TryPoll(t.Context(), "backfill"), "the same page again, later")
+	env.Want(t, 3, f.Requests("/latest.json")-before, "pages after another attempt")
 }

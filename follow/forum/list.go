@@ -119,10 +119,11 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 		topics = append(topics, entry)
 	}
 	read := listedPage{page, warehouse.Values(topics, func(t listed) string { return t.id })}
-	last, _ := l.listed.Swap(order, read)
+	last, _ := l.listed.Load(order)
 	if before, is := last.(listedPage); is && before.page == page-1 && len(topics) > 0 && slices.Equal(before.topics, read.topics) {
 		return nil, false, fmt.Errorf("%w: %s answers the same page of topics again", follow.ErrEndless, l.Name)
 	}
+	l.listed.Store(order, read)
 	return topics, said.List.More != "" && len(topics) > 0, nil
 }
 
