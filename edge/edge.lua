@@ -120,9 +120,13 @@ function edge.enter(name, timeout)
     end
     timeout = timeout + 3
     local deadline = ngx.now() + timeout
-    while not is do
-        if known:add("lock " .. name, ngx.var.request_id, timeout) then
+    while is ~= true do
+        if prompt() and known:add("lock " .. name, ngx.var.request_id, timeout) then
             ngx.var.holds = name
+            return
+        end
+        if is == "hung" then
+            ngx.var.origin = "nobody"
             return
         end
         if ngx.now() > deadline then
@@ -130,9 +134,6 @@ function edge.enter(name, timeout)
         end
         ngx.sleep(0.005)
         is = known:get(name)
-    end
-    if is == "hung" then
-        ngx.var.origin = "nobody"
     end
 end
 
@@ -226,14 +227,15 @@ function edge.free(timeout)
     edge.enter(name, timeout)
 end
 
--- pause is for how long, in seconds, the origin is not asked again for a stale response for which it hung.
-local pause = 5
+-- pause is for how long, in seconds, the origin is not asked again for a stale response for which it hung; that it hung is
+-- known for longer, also while it is asked again.
+local pause, memory = 5, 60
 
 -- outcome returns what the others are to know of the response that this request has asked for, and for how long.
 local function outcome()
     local var = ngx.var
     if var.upstream_cache_status == "STALE" and (var.upstream_status or ""):find("504$") then
-        return "hung", pause
+        return "hung", memory
     end
     return true, usable()
 end
@@ -241,9 +243,15 @@ end
 -- release releases the requests that wait for a response which request id fetches, and
 -- lets others pass for some seconds.
 local function release(name, id, is, seconds)
-    if known:get("lock " .. name) == id then
-        known:set(name, is, seconds)
-        known:delete("lock " .. name)
+    local lock = "lock " .. name
+    if known:get(lock) ~= id then
+        return
+    end
+    known:set(name, is, seconds)
+    if is == "hung" then
+        known:set(lock, "", pause)
+    else
+        known:delete(lock)
     end
 end
 

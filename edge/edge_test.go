@@ -235,15 +235,16 @@ func TestStaleResponsesAreServedAtOnceWhileTheOriginHangs(t *testing.T) {
 	t.Parallel()
 	const path, requests = "/v2/daos/wanted", 20
 	var held atomic.Bool
-	release := make(chan struct{})
+	arrived, release := make(chan struct{}, requests), make(chan struct{})
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
 		if held.Load() && r.URL.Path == path {
+			arrived <- struct{}{}
 			<-release
 		}
 		w.Header().Set("Cache-Control", "public, s-maxage=1, stale-if-error=3600")
 		fmt.Fprint(w, r.URL.Path)
 	})
-	e := startEdge(t, o.URL, func(o *edge.Options) { o.AnswerTimeout = time.Second })
+	e := startEdge(t, o.URL, func(o *edge.Options) { o.AnswerTimeout = 2 * time.Second })
 	e.get(path)
 	o.untilExpired(e)
 	end := sync.OnceFunc(func() { held.Store(false); close(release) })
@@ -259,6 +260,26 @@ func TestStaleResponsesAreServedAtOnceWhileTheOriginHangs(t *testing.T) {
 		t.Errorf("got %d requests at the origin for %d, want few", asked, requests)
 	}
 	e.wantMetrics(map[string]float64{"pnyx_edge_origin_errors_total reason=unreachable": 0})
+	for len(arrived) > 0 {
+		<-arrived
+	}
+	asked, answered := o.askedFor(path), make(chan struct{})
+	go func() {
+		defer close(answered)
+		<-arrived
+		_, _ = e.try(http.MethodGet, path)
+	}()
+	env.Until(t, func() error {
+		if e.get(path); o.askedFor(path) == asked {
+			return errors.New("the origin is not asked again")
+		}
+		return nil
+	})
+	select {
+	case <-answered:
+	default:
+		t.Error("a request waited while the origin was asked again")
+	}
 	end()
 	env.Until(t, func() error {
 		if got := e.get(path); strings.Contains(got.header.Get("Cache-Status"), "unreachable") {
