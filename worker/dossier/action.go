@@ -33,7 +33,7 @@ func (c *composer) actions() {
 	if stated == nil && len(c.Actions) == 0 {
 		c.unknown("missing_data", "whether a plugin of Snapshot executes the proposal", "the source states no plugins", "the proposal's page at Snapshot")
 	}
-	c.d.Actions = []governance.DossierAction{}
+	c.d.Actions, c.called = []governance.DossierAction{}, map[string]bool{}
 	for i := range c.decoded {
 		c.d.Actions = append(c.d.Actions, c.action(int(c.Actions[i].Index), &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
@@ -94,6 +94,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 			a.Transfer, a.InText = &transfer, in
 		}
 	}
+	c.called[d.Target] = true
 	c.addPower(d, pointer)
 	if d.Operation != abi.DelegateCall {
 		c.callers = append(c.callers, d.Target)

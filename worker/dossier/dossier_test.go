@@ -171,6 +171,10 @@ func TestFindingsOfActions(t *testing.T) {
 	zero := "0"
 	foreign := batch(t, pay(t, recipient, 25_000_000_000))
 	foreign.Target, foreign.Delegate = stranger, true
+	var others []record.Action // more than addresses are listed
+	for i := range abi.MaxParties {
+		others = append(others, call(t, fmt.Sprintf("0x%08x%032x", 0xa0000000+i, i), "setConstitutionHash(bytes32)", "1"))
+	}
 	many := []record.Action{pay(t, recipient, 1_000_000_000)}
 	swap := func(to string) []record.Action {
 		return []record.Action{call(t, usdc, "swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", "64", "1", "a0", to, "1", "2", usdc, stranger)}
@@ -235,6 +239,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an allowance that is never lowered":     {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 24))}, []string{rules.ApprovedWithout}},
 		"an allowance for a stranger":            {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, []string{rules.AllowanceUnstated}},
 		"an allowance that a call uses":          {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7"), call(t, stranger, "setConstitutionHash(bytes32)", "1")}, nil},
+		"an allowance that the last call uses":   {stated, append(others, call(t, usdc, "approve(address,uint256)", stranger, "7"), call(t, stranger, "setConstitutionHash(bytes32)", "1")), nil},
 		"code of a stranger":                     {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
 		"a call that nobody can decode":          {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
 		"money with a call nobody can decode":    {"We pay 5 to " + stranger, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "5000000000000000000", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded, rules.NativeUndecoded}},

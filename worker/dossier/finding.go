@@ -175,12 +175,11 @@ func (c finder) findAllowance(a *governance.DossierAction, pointer string, found
 			token, revoked = *argument.Value, "" // the later call may be about another token
 		}
 	}
-	isCalled := func(p abi.Party) bool { return p.Called && p.Address == spender }
 	switch field := withoutLimit(a.Arguments, "/arguments"); {
 	case field != "":
 		found(rules.ApprovedWithout, field, spender, token, revoked)
 	case change == "granted" && revoked == "" && !c.text.has(spender) && a.Chain != nil && !c.isOwn(*a.Chain, spender) &&
-		!slices.ContainsFunc(abi.Parties(c.decoded), isCalled):
+		!c.called[spender]:
 		found(rules.AllowanceUnstated, "/arguments", spender, token)
 	}
 }
