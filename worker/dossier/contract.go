@@ -1,10 +1,14 @@
 package dossier
 
 import (
+	"bytes"
+	"encoding/hex"
+	"slices"
 	"strings"
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
@@ -12,9 +16,20 @@ import (
 func (f *Facts) decode() []abi.Decoded {
 	of := abi.Interfaces{}
 	for _, c := range f.Contracts {
-		_ = of.Add(c.ID, c.Functions...) // records have signatures alone
+		if f.names(c.ID) { // reading all signatures takes longer than all else
+			_ = of.Add(c.ID, c.Functions...) // records have signatures alone
+		}
 	}
 	return records.DecodeActions(f.Actions, of)
+}
+
+// names reports whether an action is for a contract, or has its address in what it sends.
+func (f *Facts) names(contract string) bool {
+	address := contract[strings.LastIndexByte(contract, ':')+1:]
+	inside, err := hex.DecodeString(strings.TrimPrefix(address, "0x"))
+	return err == nil && slices.ContainsFunc(f.Actions, func(a record.Action) bool {
+		return strings.EqualFold(a.Target, address) || bytes.Contains(a.Calldata, inside)
+	})
 }
 
 // nameOf returns what an address is called: by the DAO, by the token itself, or for what it is in the DAO; nil if that is unknown.
