@@ -73,7 +73,7 @@ type DAO struct {
 type NamedContract struct {
 	ID   GovernorID `yaml:"id,required" doc:"eip155:CHAIN:ADDRESS."`
 	Name Text       `yaml:"name,required" doc:"Name, such as Treasury."`
-	ABI  Text       `yaml:"abi" doc:"Path of its ABI in JSON, from the folder of this file, and read when this file changes: calls of its functions are decoded."`
+	ABI  Text       `yaml:"abi" doc:"Path of its ABI (JSON) from the folder of this file, read with it: its calls decode."`
 	// functions are the signatures in the ABI.
 	functions []string
 }
