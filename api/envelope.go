@@ -82,7 +82,7 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 
 // compresses reports whether the node has a copy of the answer whose compressed form can be sent.
 func (r *rendered) compresses(s *requestState) bool {
-	return r.packed != nil && s.readiness == r.View.Readiness && len(r.data) >= httpcache.MinCompressed
+	return r.packed != nil && s.readiness == r.View.Readiness && r.bodyBytes >= httpcache.MinCompressed
 }
 
 // metaStart is what precedes meta in the envelope, and envelopeEnd what follows it.
@@ -158,7 +158,8 @@ func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
 }
 
-const requestIDBytes = 26 // 16 bytes in base 32
+// requestIDBytes is the length of the ids that newRequestID makes: 16 bytes in base 32.
+const requestIDBytes = 26
 
 // newRequestID fills id with random letters and digits. Ids must be unique and fast to
 // make; they are not secret.

@@ -26,7 +26,9 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	answers  map[origin]prometheus.Counter
-	misses   prometheus.Counter
+	// hits is the counter in answers of ready answers from the node's own copies.
+	hits   prometheus.Counter
+	misses prometheus.Counter
 	// joined counts requests that waited for the read of another.
 	joined prometheus.Counter
 	routes map[string]*routeMetrics // by path
@@ -69,6 +71,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
 		}
 	}
+	m.hits = m.answers[origin{httpcache.LayerLocal, governance.Ready}]
 	m.addRoutes(registerer)
 	return m
 }
@@ -121,7 +124,9 @@ func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	}
 	route.duration.Observe(r.duration.Seconds())
 	route.bytes.Add(float64(r.bytes))
-	if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
+	if r.err == nil && r.layer == httpcache.LayerLocal && r.readiness == governance.Ready {
+		m.hits.Inc() // looking it up takes longer than counting
+	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()
 	}
 }
