@@ -19,6 +19,10 @@ type Clock struct {
 	at time.Time
 }
 
+// Elapsed returns how long before now something was noted. A time that is to come was noted by a clock that went back since: it
+// counts as long ago as it is ahead, so that what is due after it is not put off for good.
+func Elapsed(now, noted time.Time) time.Duration { return now.Sub(noted).Abs() }
+
 // Driven returns a clock whose time is told, and whose waits are ended, by a simulation.
 func Driven(now func() time.Time, wait func(ctx context.Context, pause time.Duration) error) *Clock {
 	return &Clock{now: now, wait: wait}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -90,7 +91,7 @@ func (n *Names) find(ctx context.Context, at *round) (err error) {
 		return nil
 	}
 	if at.After == "" {
-		if now.Sub(time.Unix(at.Began, 0)).Abs() < refreshAfter {
+		if clock.Elapsed(now, time.Unix(at.Began, 0)) < refreshAfter {
 			return nil
 		}
 		at.Began = now.Unix()

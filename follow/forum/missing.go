@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -58,7 +59,7 @@ func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 		if asked := at.Asked[id]; asked.After(since) {
 			since = asked
 		}
-		if now.Sub(since).Abs() >= askAgain && len(due) < commitSize {
+		if clock.Elapsed(now, since) >= askAgain && len(due) < commitSize {
 			due = append(due, id)
 		}
 	}
@@ -73,7 +74,7 @@ func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 	for _, id := range due {
 		at.Asked[id] = now
 		still := slices.Contains(found.gone, id)
-		if still && now.Sub(at.Since[id]).Abs() >= missingFor {
+		if still && clock.Elapsed(now, at.Since[id]) >= missingFor {
 			gone = append(gone, id)
 		}
 		if !still || slices.Contains(gone, id) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/follow"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -31,8 +32,7 @@ type sweepPosition struct {
 
 // sweep compares a page of all topics with what is held, once a day, from the oldest on. It
 // goes on after an error where it stopped. After the last page it fetches what is held and
-// was on no page. In between, it fetches young topics again. A sweep at a time to come was by
-// a clock that went back since: it counts as none.
+// was on no page. In between, it fetches young topics again.
 func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	var at sweepPosition
 	cursor := l.cursor(pollerSweep, &at)
@@ -42,10 +42,10 @@ func (l *pollers) sweep(ctx context.Context) (bool, error) {
 		return false, nil
 	case l.queued != nil:
 		return l.fetchQueued(ctx, cursor, at)
-	case l.page == 0 && now.Sub(at.Young).Abs() >= youngAfter:
+	case l.page == 0 && clock.Elapsed(now, at.Young) >= youngAfter:
 		at.Young = now
 		return true, l.queueVisible(ctx, now.Add(-youngFor), nil, at)
-	case l.page == 0 && now.Sub(at.Swept).Abs() < sweepAfter && !l.leftSince(at.Swept):
+	case l.page == 0 && clock.Elapsed(now, at.Swept) < sweepAfter && !l.leftSince(at.Swept):
 		return false, nil
 	case l.page == 0:
 		l.swept, l.sweepBegan = nil, now

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -72,7 +73,7 @@ func (n note) walkDue(now time.Time) bool {
 			return true
 		}
 	}
-	return n.Waiting > 0 && now.Sub(walked).Abs() >= max(minRevealPause, now.Sub(final)/10)
+	return n.Waiting > 0 && clock.Elapsed(now, walked) >= max(minRevealPause, now.Sub(final)/10)
 }
 
 // reveals reports whether a walk may be the first to see votes that were encrypted.

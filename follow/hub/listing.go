@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
@@ -125,7 +126,7 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}
 	for id, i := range p.items {
-		if i.Missing > 0 && now.Sub(time.Unix(i.Missing, 0)).Abs() >= deletedPause {
+		if i.Missing > 0 && clock.Elapsed(now, time.Unix(i.Missing, 0)) >= deletedPause {
 			bySpace[i.space] = append(bySpace[i.space], id)
 		}
 	}

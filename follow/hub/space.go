@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
@@ -228,7 +229,7 @@ func (p *reader) lookForSpaces(ctx context.Context) error {
 		} else if len(p.walks) > 0 {
 			continue // what has data comes first
 		}
-		if now.Sub(gone.looked).Abs() >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
+		if clock.Elapsed(now, gone.looked) >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
 			due = append(due, id)
 		}
 	}

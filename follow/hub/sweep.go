@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/records"
@@ -33,7 +34,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 		var position sweepPosition
 		p.journal.At(sourceRef(candidate), sweepPoller, &position)
 		_, missing := p.missing[candidate]
-		isDue := p.backfilled(candidate) && !missing && now.Sub(time.Unix(position.Swept, 0)).Abs() >= sweepInterval
+		isDue := p.backfilled(candidate) && !missing && clock.Elapsed(now, time.Unix(position.Swept, 0)) >= sweepInterval
 		if isDue && (space == "" || cmp.Or(p.failed[candidate]-p.failed[space], cmp.Compare(position.Swept, oldest)) < 0) {
 			space, oldest = candidate, position.Swept
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/warehouse/records"
@@ -30,7 +31,7 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	cursor := o.cursor(pollerBackfill, &at)
 	more := true
 	switch {
-	case o.walk == nil && o.Clock.Now().Sub(at.Swept).Abs() >= sweepAfter:
+	case o.walk == nil && clock.Elapsed(o.Clock.Now(), at.Swept) >= sweepAfter:
 		if err := o.sweep(ctx, &at); err != nil {
 			return false, err
 		}

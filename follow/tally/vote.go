@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
@@ -160,7 +161,7 @@ func (o *organization) nextWalk() *walk {
 		case n.Draft:
 			return false
 		case n.isVoting():
-			return n.Recount && (n.WalkedAt == nil || now.Sub(*n.WalkedAt).Abs() >= recountAfter)
+			return n.Recount && (n.WalkedAt == nil || clock.Elapsed(now, *n.WalkedAt) >= recountAfter)
 		}
 		return n.Walked == nil || *n.Walked != n.Stated || !n.Closed
 	})
