@@ -64,6 +64,14 @@ func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing 
 	return cache.View{}, apierror.Unavailable(err)
 }
 
+// unavailable returns the error of an answer that cannot be read. What Redis has lost is published again.
+func (b *Backend) unavailable(ctx context.Context, err error) error {
+	if errors.Is(err, cache.ErrCorrupt) {
+		_ = b.Store.RequestRepublish(ctx) // the next request repeats it
+	}
+	return apierror.Unavailable(err)
+}
+
 // viewOf returns the handler of a route that answers with a view. complete changes what caches
 // hold to what answers have; nil changes nothing.
 func viewOf[Payload, Params any](

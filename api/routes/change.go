@@ -2,7 +2,6 @@ package routes
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -107,11 +106,8 @@ func (b *Backend) readChanges(ctx context.Context, r *Request, page *changePage)
 			read = b.HeldChanges
 		}
 		slice, err := read(ctx, after, ChangesPerRead)
-		if errors.Is(err, cache.ErrCorrupt) {
-			_ = b.Store.RequestRepublish(ctx) // the next request repeats it
-		}
 		if err != nil {
-			return slice.State, apierror.Unavailable(err)
+			return slice.State, b.unavailable(ctx, err)
 		}
 		epoch := slice.State.ChangesEpoch
 		if begin == nil {

@@ -68,11 +68,8 @@ func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answe
 		return Answer{}, err
 	}
 	listed, err := b.daoPage(ctx, q)
-	if errors.Is(err, cache.ErrCorrupt) {
-		_ = b.Store.RequestRepublish(ctx) // the next request repeats it
-	}
 	if err != nil {
-		return Answer{}, apierror.Unavailable(err)
+		return Answer{}, b.unavailable(ctx, err)
 	}
 	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, Answer{View: listed.View, Source: httpcache.SourceRedis})
 }
