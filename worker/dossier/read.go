@@ -119,7 +119,6 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 			proposers = append(proposers, id)
 		}
 	}
-	different := func(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
 	known, err := pages.KnownProposals(ctx, w, different(daoIDs), different(proposers))
 	for _, f := range of {
 		f.Known = nil
@@ -131,6 +130,9 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	}
 	return err
 }
+
+// different returns every text once.
+func different(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
 
 // readDelegated reads the power of the tokens' delegates, for each vote with a snapshot by itself.
 func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
@@ -270,7 +272,7 @@ func readContracts(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	if len(daoIDs) == 0 {
 		return nil
 	}
-	contracts, err := records.Contracts(ctx, w, daoIDs)
+	contracts, err := records.Contracts(ctx, w, different(daoIDs))
 	for _, f := range of {
 		f.Contracts = contracts[f.Detail.Identity.DAOID]
 	}
