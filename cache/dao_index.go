@@ -44,7 +44,7 @@ end
 return 1`)
 
 // readDAOs returns the state of the index, empty where rows are there without it or a set is lost, then the
-// rows after a position. The DAOs with and without votes are those of both.
+// rows after a position. The set of all DAOs is as large as the sets of DAOs with and without votes.
 //
 // KEYS: set, state, rows, sets of both, with, without. ARGV: position, maximum number of rows.
 var readDAOs = redis.NewScript(`

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Interfaces are functions of contracts beside those of the table.
+// Interfaces are functions of contracts that the table does not have.
 type Interfaces map[contractFunction]*function
 
 // contractFunction is a contract, eip155:<chain>:<address>, and a selector.

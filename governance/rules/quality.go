@@ -38,7 +38,7 @@ func LackBallots(flags []governance.QualityFlag) bool {
 	return slices.Contains(flags, BallotsPartial) || slices.Contains(flags, BallotsMissing)
 }
 
-// AreLowerBounds reports whether flags say that votes and power are those of some ballots, and others may be missing.
+// AreLowerBounds reports whether flags say that votes and power are sums of ballots of which some may be missing.
 func AreLowerBounds(flags []governance.QualityFlag) bool {
 	return LackBallots(flags) && !slices.Contains(flags, TotalsFromUpstream)
 }

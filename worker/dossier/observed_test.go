@@ -74,7 +74,7 @@ func TestWhatNodesShowed(t *testing.T) {
 	}
 }
 
-// Contracts have the names that the DAO gives them, else those of what they are; their own functions decode, inside others too.
+// Contracts have the names that the DAO gives them, else say what they are in it; their own functions decode, inside others too.
 func TestContractsOfTheDAO(t *testing.T) {
 	t.Parallel()
 	const timelock = "0x00000000000000000000000000000000000000f5"
