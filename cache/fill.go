@@ -146,7 +146,7 @@ func (s Fills) Dequeue(
 		fills = swapForOldest(ctx, s.store, reply[0], reply[1], fills)
 	}
 	if more := limit(query.Kind(strings.TrimPrefix(reply[0], string(fillQueueKey(""))))) - 1; more > 0 {
-		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
+		fills = append(fills, popFills(bounded, popMore, reply[0], more)...)
 	}
 	if len(fills) == 0 {
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)

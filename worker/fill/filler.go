@@ -107,10 +107,12 @@ func (f *Filler) work(ctx context.Context) {
 	}
 }
 
-// dequeue waits for requests that no other worker waits for, and takes the turn of their kind. The next
+// dequeue waits for requests while no other worker does, and takes the turn of their kind. The next
 // worker waits as soon as a request has come.
 func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) (fills []cache.Fill, turn *turn, err error) {
-	kinds, received := f.turns.await(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	kinds, received := f.turns.await(ctx, cancel)
 	defer received()
 	if len(kinds) == 0 {
 		return nil, nil, ctx.Err()

@@ -301,8 +301,9 @@ func TestOneIdleWorkerWaitsForAllKinds(t *testing.T) {
 		}
 		waits := make(chan wait, fillConcurrency)
 		ctx, stop := context.WithCancel(t.Context())
+		ended := false
 		worker := func() {
-			kinds, end := turns.await(ctx)
+			kinds, end := turns.await(ctx, func() { ended = true })
 			waits <- wait{kinds, end}
 		}
 		want := func(what string, open int) (found wait) {
@@ -332,11 +333,16 @@ func TestOneIdleWorkerWaitsForAllKinds(t *testing.T) {
 			taken = append(taken, turns.take(query.KindBallots))
 		}
 		go worker()
-		want("without one kind", all-1)
+		third := want("without one kind", all-1)
 		go worker()
 		want("and another", 0)
 		taken[0].release()
-		want("when the kind has a turn again", 1)
+		want("when the kind has a turn again", 0)
+		if !ended {
+			t.Fatal("the wait without that kind goes on, want it ended")
+		}
+		third.end()
+		want("when that wait has ended", all)
 		go worker()
 		want("and another", 0)
 		stop()

@@ -18,8 +18,9 @@ type turns struct {
 	mu sync.Mutex
 	// changed is signalled when a turn or a wait has ended.
 	changed sync.Cond
-	// awaited has the kinds of which a worker waits for a request.
-	awaited map[query.Kind]bool
+	// endWait ends the wait of the worker that waits for requests, of awaited kinds; nil if none waits.
+	endWait func()
+	awaited int
 	// order has all kinds, the one that was taken last at the end.
 	order []query.Kind
 	// taken are the turns of each kind, in the order in which they were taken.
@@ -40,17 +41,15 @@ type turn struct {
 }
 
 func newTurns(kinds map[query.Kind]kindOfPage) *turns {
-	t := &turns{
-		kinds: kinds, order: slices.Sorted(maps.Keys(kinds)), taken: map[query.Kind][]*turn{}, awaited: map[query.Kind]bool{},
-	}
+	t := &turns{kinds: kinds, order: slices.Sorted(maps.Keys(kinds)), taken: map[query.Kind][]*turn{}}
 	t.changed.L = &t.mu
 	return t
 }
 
-// await returns the open kinds of which no other worker waits for a request, as soon as there are any,
-// and the function that ends the wait for them, which may be called again. A turn of the kind whose
-// request ends the wait is to be taken before that. It returns no kinds when ctx ends.
-func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
+// await returns the open kinds as soon as no other worker waits, and the function that ends the wait for them,
+// which may be called again. A turn of the kind whose request ends the wait is to be taken before that. endWait is
+// called when another kind opens, and a worker is there to wait. It returns no kinds when ctx ends.
+func (t *turns) await(ctx context.Context, endWait func()) (kinds []query.Kind, end func()) {
 	defer context.AfterFunc(ctx, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -59,25 +58,22 @@ func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for ctx.Err() == nil {
-		kinds := slices.DeleteFunc(t.open(), func(kind query.Kind) bool { return t.awaited[kind] })
-		if len(kinds) > 0 {
-			t.setAwaited(kinds, true)
+		kinds := t.open()
+		switch {
+		case t.endWait == nil && len(kinds) > 0:
+			t.endWait, t.awaited = endWait, len(kinds)
 			return kinds, sync.OnceFunc(func() {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.setAwaited(kinds, false)
+				t.endWait = nil
 				t.changed.Broadcast()
 			})
+		case t.endWait != nil && len(kinds) > t.awaited:
+			t.endWait()
 		}
 		t.changed.Wait()
 	}
 	return nil, func() {}
-}
-
-func (t *turns) setAwaited(kinds []query.Kind, awaited bool) {
-	for _, kind := range kinds {
-		t.awaited[kind] = awaited
-	}
 }
 
 // open returns the kinds of which another set may be taken, the next first. The caller holds mu.
