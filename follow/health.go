@@ -53,11 +53,11 @@ type entry struct {
 }
 
 // newEntry takes over a stored cursor. A state that says how polls went stays until the
-// next poll that succeeds.
+// next poll that succeeds, and one that the poller gave with a reason until it gives another.
 func newEntry(cursor records.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
-	switch cursor.State {
-	case governance.SourceLive, governance.SourceBackfilling:
+	switch isReasoned := cursor.Failures == 0 && cursor.Error != "" && cursor.State != governance.SourceOff; {
+	case isReasoned, cursor.State == governance.SourceLive, cursor.State == governance.SourceBackfilling:
 	default:
 		e.trouble, e.cursor.State = cursor.State, governance.SourceLive
 		if cursor.Done < cursor.Total {

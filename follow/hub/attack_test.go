@@ -335,11 +335,16 @@ func TestAVoteThatTheHubFailsToAnswerHoldsUpNoBackfill(t *testing.T) {
 	}
 	held := f.held()
 	env.Want(t, 1, len(held[first].Votes), "votes on the other proposal")
-	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State)
+	f.restart()
+	f.Poll("backfill")
+	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State, "while votes are not read")
 	lying.Change(func(_ string, answer []byte) []byte { return answer })
-	f.clock.Step(time.Minute)
-	f.Poll("close")
+	for range 2 {
+		f.clock.Step(time.Hour)
+		f.Poll("watch", "close")
+	}
 	f.agree()
+	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State, "once they are")
 }
 
 func TestASpaceThatTheHubFailsToAnswerHoldsUpNoOther(t *testing.T) {

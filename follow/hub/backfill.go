@@ -81,8 +81,9 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	more, err = w.step(ctx)
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	if p.putOff(w, err) {
+	if p.loaded && p.putOff(w, err) {
 		p.filling, p.walked[w.id] = nil, true
+		err = errors.Join(err, w.noteUnread(ctx, err))
 	}
 	if more || err != nil {
 		return err == nil, err

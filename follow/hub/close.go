@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type closer struct{ *reader }
 func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
 	if err := p.nextWalk(ctx); p.walking == nil {
 		return false, err
+	} else if err != nil {
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "deleted proposals or spaces not looked for, votes are read all the same", slog.String("upstream", p.ID()), slog.Any("error", err))
 	}
 	more, err = p.walking.step(ctx)
 	p.turn.Lock()

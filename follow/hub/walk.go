@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func (w *walk) finish(ctx context.Context) error {
 	held := uint64(len(w.voters)) - min(uint64(len(w.voters)), w.waiting+w.rejected)
 	i.Walked, i.Waiting, i.Hole, i.Lack, i.even = w.started.Unix(), w.waiting, w.hole, w.stated-min(w.stated, held), w.stated
 	w.lack[w.id] = i.Lack
-	if err := w.noteHoles(ctx); err != nil {
+	if err := w.noteHoles(ctx, w.hole); err != nil {
 		return err
 	}
 	if w.walked != nil && w.poller == backfillPoller {
@@ -213,15 +214,22 @@ func (w *walk) supersedes(b record.Ballot) bool {
 // voterHash is the same for an address in any letter case.
 func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
 
+// noteUnread notes why the votes are not all read, until the walk is finished.
+func (w *walk) noteUnread(ctx context.Context, why error) error {
+	i := cmp.Or(w.items[w.id], &item{space: w.space})
+	i.Hole = "its votes are not all read: " + fetch.Clip(why.Error())
+	return errors.Join(w.noteHoles(ctx, i.Hole), records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(w.space, w.id, i.note)}))
+}
+
 // noteHoles says in the cursor of the space whether something of the proposal cannot be read.
-func (w *walk) noteHoles(ctx context.Context) error {
+func (w *walk) noteHoles(ctx context.Context, text string) error {
 	before, had := w.holes[w.id]
-	if before.text == w.hole && had == (w.hole != "") {
+	if before.text == text && had == (text != "") {
 		return nil
 	}
 	delete(w.holes, w.id)
-	if w.hole != "" {
-		w.holes[w.id] = hole{w.space, w.hole}
+	if text != "" {
+		w.holes[w.id] = hole{w.space, text}
 	}
 	_, err := w.commit(ctx, w.spaceCursor(w.space, backfillPoller), findings{})
 	return err
