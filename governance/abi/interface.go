@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,13 +39,15 @@ func (of Interfaces) Decode(call Call) Decoded {
 	return of.decode(call, 0, &budget)
 }
 
-// candidates returns the function that a contract has for a call, with its arguments; none where the call is not of it.
+// candidates returns the function that a contract has for a call, with its arguments; none where the call is not of it, or the
+// table knows what runs: a name may be chosen to have the selector of a known function.
 func (of Interfaces) candidates(call Call) ([]*function, []Argument) {
 	if call.Signature != "" || len(call.Data) < len(Selector{}) {
 		return nil, nil
 	}
-	f := of[contractFunction{call.Chain + ":" + call.Target, Selector(call.Data)}]
-	if f == nil {
+	selector := Selector(call.Data)
+	f := of[contractFunction{call.Chain + ":" + call.Target, selector}]
+	if f == nil || slices.ContainsFunc(known().functions[selector], func(other *function) bool { return other.appliesTo(call) }) {
 		return nil, nil
 	}
 	arguments, err := decodeAll(f.inputs, call.Data[len(Selector{}):])

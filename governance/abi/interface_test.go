@@ -1,6 +1,25 @@
 package abi
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
+
+// The names that a DAO states for functions do not say what a known function does that has their selector.
+func TestAKnownSelectorIsOfTheKnownFunction(t *testing.T) {
+	of := Interfaces{}
+	if err := of.Add("eip155:1:"+alice, "many_msg_babbage(bytes1 calm)", "hello(bytes1 calm)"); err != nil {
+		t.Fatal(err)
+	}
+	word := bytes.Repeat([]byte{0}, wordBytes)
+	for signature, decoded := range map[string]bool{"transfer(address,uint256)": false, "hello(bytes1)": true} {
+		selector := SelectorOf(signature)
+		d := of.Decode(Call{Chain: "eip155:1", Target: alice, Value: "0", Data: append(selector[:], word...)})
+		if d.Undecoded == "" != decoded {
+			t.Errorf("%s: got %q, %q, want it decoded: %t", signature, d.Function, d.Undecoded, decoded)
+		}
+	}
+}
 
 // FuzzParseInterface feeds any file: what is read of it are functions that decode their own calls.
 func FuzzParseInterface(f *testing.F) {

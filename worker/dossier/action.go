@@ -94,7 +94,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 			a.Transfer, a.InText = &transfer, in
 		}
 	}
-	c.called[d.Target] = true
+	c.called[d.Chain+":"+d.Target] = true
 	c.addPower(d, pointer)
 	if d.Operation != abi.DelegateCall {
 		c.callers = append(c.callers, d.Target)

@@ -89,7 +89,7 @@ type composer struct {
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// called are the addresses that calls call; calls counts the calls inside actions, callers are the contracts in whose
+	// called are the contracts that calls call, <chain>:<address>; calls counts the calls inside actions, callers are the contracts in whose
 	// name those inside are made.
 	called  map[string]bool
 	calls   int

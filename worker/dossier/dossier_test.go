@@ -239,6 +239,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an allowance that is never lowered":     {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 24))}, []string{rules.ApprovedWithout}},
 		"an allowance for a stranger":            {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, []string{rules.AllowanceUnstated}},
 		"an allowance that a call uses":          {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7"), call(t, stranger, "setConstitutionHash(bytes32)", "1")}, nil},
+		"an allowance and another chain's call":  {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7"), {Chain: "eip155:10", Target: stranger, Value: "0"}}, []string{rules.AllowanceUnstated}},
 		"an allowance that the last call uses":   {stated, append(others, call(t, usdc, "approve(address,uint256)", stranger, "7"), call(t, stranger, "setConstitutionHash(bytes32)", "1")), nil},
 		"code of a stranger":                     {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
 		"a call that nobody can decode":          {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},

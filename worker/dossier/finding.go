@@ -179,7 +179,7 @@ func (c finder) findAllowance(a *governance.DossierAction, pointer string, found
 	case field != "":
 		found(rules.ApprovedWithout, field, spender, token, revoked)
 	case change == "granted" && revoked == "" && !c.text.has(spender) && a.Chain != nil && !c.isOwn(*a.Chain, spender) &&
-		!c.called[spender]:
+		!c.called[*a.Chain+":"+spender]:
 		found(rules.AllowanceUnstated, "/arguments", spender, token)
 	}
 }
