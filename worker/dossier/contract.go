@@ -32,6 +32,19 @@ func (f *Facts) names(contract string) bool {
 	})
 }
 
+// isTaken reports whether a token that calls itself so may pass for another contract of the DAO.
+func (f *Facts) isTaken(symbol, id string) bool {
+	return strings.EqualFold(symbol, nameGovernor) || strings.EqualFold(symbol, nameTimelock) || slices.ContainsFunc(f.Contracts, func(c record.Contract) bool {
+		return c.ID != id && strings.EqualFold(c.Name, symbol)
+	})
+}
+
+// What contracts of a DAO are called for what they are in it.
+const (
+	nameGovernor = "Governor"
+	nameTimelock = "Timelock"
+)
+
 // nameOf returns what an address is called: by the DAO, by the token itself, or for what it is in the DAO; nil if that is unknown.
 func (f *Facts) nameOf(chain, address string) *string {
 	id := chain + ":" + address
@@ -45,9 +58,9 @@ func (f *Facts) nameOf(chain, address string) *string {
 	}
 	switch {
 	case strings.HasPrefix(f.Proposal.OnchainID, id+"/"):
-		return new("Governor")
+		return new(nameGovernor)
 	case f.isExecutor(chain, address):
-		return new("Timelock")
+		return new(nameTimelock)
 	case f.Proposal.VotingToken == id:
 		return new("Voting token")
 	}

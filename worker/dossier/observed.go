@@ -29,7 +29,7 @@ func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
 }
 
 // token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table
-// does, or has letters that may look like others, has no symbol.
+// does, or as another contract of the DAO is called, or has letters that may look like others, has no symbol.
 func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	if token, is := abi.TokenAt(chain, address); is {
 		return token, true
@@ -40,7 +40,7 @@ func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	}
 	token := abi.Token{Symbol: seen.Symbol, Decimals: int(*seen.Decimals)}
 	isForeign := func(r rune) bool { return r > unicode.MaxASCII && !unicode.IsSymbol(r) }
-	if abi.IsKnownSymbol(token.Symbol) || strings.ContainsFunc(token.Symbol, isForeign) {
+	if abi.IsKnownSymbol(token.Symbol) || strings.ContainsFunc(token.Symbol, isForeign) || f.isTaken(token.Symbol, chain+":"+address) {
 		token.Symbol = ""
 	}
 	return token, true

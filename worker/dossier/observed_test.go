@@ -89,6 +89,19 @@ func TestContractsOfTheDAO(t *testing.T) {
 	}
 }
 
+// A token may call itself anything.
+func TestATokenHasNoNameOfAnotherContract(t *testing.T) {
+	t.Parallel()
+	for symbol, want := range map[string]bool{"Timelock": false, "governor": false, "VAULT": false, "HRB": true} {
+		f := observed(facts("text", call(t, stranger, "transfer(address,uint256)", recipient, "7")), "success", "")
+		f.Observed.Addresses[2].Symbol = symbol
+		f.Contracts = []record.Contract{{ID: "eip155:1:" + usdc, Name: "Vault"}, {ID: "eip155:1:" + stranger, Name: "hrb"}}
+		if d, _ := compose(t, f); (d.Effects.Transfers[0].Symbol != nil) != want {
+			t.Errorf("%s: got %+v, want a symbol: %t", symbol, d.Effects.Transfers[0], want)
+		}
+	}
+}
+
 // A setting is compared with what the contract states, not with what a proposal set before; a later call with what the former
 // one sets.
 func TestSettingsThatNodesShowed(t *testing.T) {
