@@ -649,6 +649,18 @@ func TestFindingsOfTheHistory(t *testing.T) {
 	}
 }
 
+// On another chain, somebody else may have the address of a contract that was paid.
+func TestAPaymentOnAnotherChainMakesNoRecipientKnown(t *testing.T) {
+	t.Parallel()
+	before := pay(t, recipient, 9)
+	before.Chain = "eip155:10"
+	f := facts("We pay "+recipient, pay(t, recipient, 1))
+	f.Before = []dossier.EarlierAction{{ProposalKey: "p1_earlier", Action: before}}
+	if d, _ := compose(t, f); slices.Contains(ruleNames(d), rules.RecipientKnown) || d.Addresses[1].PaidBy != nil {
+		t.Errorf("got %v and %+v, want a recipient that is not known", ruleNames(d), d.Addresses[1])
+	}
+}
+
 // An abstention decides nothing, and where more than a lead decides nobody decides alone.
 func TestWhatDecides(t *testing.T) {
 	t.Parallel()

@@ -352,7 +352,7 @@ func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, fiel
 	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
 		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t), "moves")
 	}
-	if by, is := c.before.paid[t.To]; is {
+	if by, is := c.before.paid[[2]string{p.chain, t.To}]; is {
 		found(rules.RecipientKnown, "/transfer/to", t.To, by)
 	}
 	if in.Recipient != nil && !*in.Recipient && !c.isExecutor(p.chain, t.To) {

@@ -28,20 +28,22 @@ func (f *Facts) Concerned() (addresses []string) {
 
 // history is what the DAO's executed proposals did before.
 type history struct {
-	// paid are the proposals that paid an address last, settings the values that a node showed, or that were set last.
-	paid     map[string]governance.ProposalKey
+	// paid are the proposals that paid an address of a chain last: on another chain, it may be of somebody else. settings are the
+	// values that a node showed, or that were set last.
+	paid     map[[2]string]governance.ProposalKey
 	settings map[string]string
 }
 
 func historyOf(f Facts) history {
-	h := history{map[string]governance.ProposalKey{}, map[string]string{}}
+	h := history{map[[2]string]governance.ProposalKey{}, map[string]string{}}
 	for i := range f.Before {
 		decoded := records.DecodeAction(&f.Before[i].Action)
 		inOne := map[string]string{} // of several in one action, the last counts
 		decoded.Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
-				if _, is := h.paid[p.To]; !is {
-					h.paid[p.To] = f.Before[i].ProposalKey
+				to := [2]string{d.Chain, p.To}
+				if _, is := h.paid[to]; !is {
+					h.paid[to] = f.Before[i].ProposalKey
 				}
 			}
 			if setting, is := settingOf(d); is {

@@ -71,7 +71,7 @@ func (c *composer) observe() {
 			block := governance.CountOf(seen.Block)
 			of.Implementation, of.Block = governance.OptionalText(seen.Implementation), &block
 		}
-		if by, is := c.before.paid[p.Address]; is {
+		if by, is := c.before.paid[[2]string{p.Chain, p.Address}]; is {
 			of.PaidBy = &by
 		}
 		if of.PaidBy == nil && p.Paid && c.Histories != nil && c.Histories[p.Address] == (AddressHistory{}) && of.Contract != nil && !*of.Contract {
