@@ -1,8 +1,6 @@
 package dossier
 
 import (
-	"bytes"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -12,24 +10,22 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// decode returns what the actions mean, also by the functions of the DAO's contracts.
+// decode returns what the actions mean, also by the functions of the DAO's contracts that they call.
 func (f *Facts) decode() []abi.Decoded {
+	decoded, called := records.DecodeActions(f.Actions, nil), map[string]bool{}
+	for i := range decoded {
+		decoded[i].Visit(func(d *abi.Decoded) { called[d.Chain+":"+d.Target] = true })
+	}
 	of := abi.Interfaces{}
 	for _, c := range f.Contracts {
-		if f.names(c.ID) { // reading all signatures takes longer than all else
+		if called[c.ID] { // reading all signatures takes longer than all else
 			_ = of.Add(c.ID, c.Functions...) // records have signatures alone
 		}
 	}
+	if len(of) == 0 {
+		return decoded
+	}
 	return records.DecodeActions(f.Actions, of)
-}
-
-// names reports whether an action is for a contract, or has its address in what it sends.
-func (f *Facts) names(contract string) bool {
-	address := contract[strings.LastIndexByte(contract, ':')+1:]
-	inside, err := hex.DecodeString(strings.TrimPrefix(address, "0x"))
-	return err == nil && slices.ContainsFunc(f.Actions, func(a record.Action) bool {
-		return strings.EqualFold(a.Target, address) || bytes.Contains(a.Calldata, inside)
-	})
 }
 
 // isTaken reports whether a token that calls itself so may pass for another contract of the DAO.
