@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,10 +72,11 @@ func ParseInterface(file []byte) (signatures []string, err error) {
 		Inputs     []jsonParameter
 	}
 	var artifact struct{ ABI []entry }
-	if err = json.Unmarshal(file, &artifact.ABI); err != nil {
-		err = json.Unmarshal(file, &artifact)
+	into := any(&artifact.ABI)
+	if bytes.HasPrefix(bytes.TrimSpace(file), []byte{'{'}) {
+		into = &artifact
 	}
-	if err != nil {
+	if err = json.Unmarshal(file, into); err != nil {
 		return nil, fmt.Errorf("read the ABI: %w", err)
 	}
 	for _, e := range artifact.ABI {

@@ -21,6 +21,14 @@ func TestAKnownSelectorIsOfTheKnownFunction(t *testing.T) {
 	}
 }
 
+func TestAnErrorInAnABISaysWhereItIs(t *testing.T) {
+	for _, file := range []string{`[{"type":"function","name":7}]`, `{"abi":[{"type":"function","name":7}]}`} {
+		if _, err := ParseInterface([]byte(file)); err == nil || !containsAll(err.Error(), "number Name") {
+			t.Errorf("%s: got %v, want the name refused", file, err)
+		}
+	}
+}
+
 // FuzzParseInterface feeds any file: what is read of it are functions that decode their own calls.
 func FuzzParseInterface(f *testing.F) {
 	f.Add([]byte(`[{"type":"function","name":"fund","inputs":[{"name":"calls","type":"tuple[2][]","components":[{"name":"to","type":"address"}]},{"type":"uint256"}]}]`))
