@@ -244,7 +244,7 @@ func TestStaleResponsesAreServedAtOnceWhileTheOriginHangs(t *testing.T) {
 		w.Header().Set("Cache-Control", "public, s-maxage=1, stale-if-error=3600")
 		fmt.Fprint(w, r.URL.Path)
 	})
-	e := startEdge(t, o.URL, func(o *edge.Options) { o.AnswerTimeout = 2 * time.Second })
+	e := startEdge(t, o.URL, func(o *edge.Options) { o.AnswerTimeout = 5 * time.Second })
 	e.get(path)
 	o.untilExpired(e)
 	end := sync.OnceFunc(func() { held.Store(false); close(release) })
