@@ -11,13 +11,15 @@ import (
 )
 
 // setTokens writes tokens unless a newer revision is stored. With ARGV[3] = "existing"
-// it also leaves a missing key missing.
+// it also leaves a missing key missing. DEL comes first because a Redis without memory
+// refuses SET, and a revocation, only as the first write of a script.
 //
 // KEYS: tokens. ARGV: revision, value, "existing" or "".
 var setTokens = redis.NewScript(cache.IsNewerFunction + `
 local stored = redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `)
 if not tonumber(stored) and ARGV[3] == 'existing' then return 0 end
 if is_newer(stored, ARGV[1]) then return 0 end
+redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 

@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"context"
 	"errors"
+	"testing"
 
 	"pnyx/cache"
 	"pnyx/test/env"
@@ -47,6 +48,15 @@ func tokensAreReplacedOnlyWhereStored(t *fixture) {
 	if _, _, err := t.store.Tokens(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("tokens: got %v, want %v", err, cache.ErrMiss)
 	}
+}
+
+func TestRevocationsReachAFullRedis(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, env.Redis(t).URL)
+	env.MustDo(t, f.store.SetTokens(t.Context(), 1, []byte("leaked")))
+	env.MustDo(t, f.raw.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	env.MustDo(t, f.store.ReplaceTokens(t.Context(), 2, []byte("revoked")))
+	f.wantTokens("revoked", 2)
 }
 
 func nodesAreToldOfTokens(t *fixture) {
