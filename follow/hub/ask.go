@@ -159,6 +159,11 @@ func (h *Hub) list(ctx context.Context, query, root string, variables map[string
 	return page{rows: rows, holes: holes, full: len(rows)+holes >= first}, err
 }
 
+// isOfOneRow reports whether an error may be about one row, which takes its page along.
+func isOfOneRow(err error) bool {
+	return errors.As(err, new(*rowError)) || errors.Is(err, fetch.ErrTooLarge) || errors.Is(err, fetch.ErrMalformed)
+}
+
 func (h *Hub) rows(
 	ctx context.Context, query, root string, variables map[string]any, skip, first int, splits *int,
 ) (rows []json.RawMessage, holes int, err error) {
@@ -170,11 +175,7 @@ func (h *Hub) rows(
 	}
 	variables["skip"], variables["first"] = skip, first
 	got, err := h.ask(ctx, query, variables)
-	broken, is := errors.AsType[*rowError](err)
-	if errors.Is(err, fetch.ErrTooLarge) || errors.Is(err, fetch.ErrMalformed) { // of some row, too
-		broken, is = &rowError{index: -1, message: err.Error()}, true
-	}
-	if !is {
+	if !isOfOneRow(err) {
 		if err == nil {
 			err = fetch.Decode(got[root], &rows)
 		}
@@ -189,9 +190,9 @@ func (h *Hub) rows(
 	if first == 1 {
 		return nil, 1, nil
 	}
-	at, alone := broken.index, 1
-	if at < 0 || at >= first {
-		at, alone = first/2, 0
+	at, alone := first/2, 0
+	if broken, is := errors.AsType[*rowError](err); is && broken.index >= 0 && broken.index < first {
+		at, alone = broken.index, 1
 	}
 	for _, part := range [][2]int{{0, at}, {at, alone}, {at + alone, first - at - alone}} {
 		more, lost, err := h.rows(ctx, query, root, variables, skip+part[0], part[1], splits)

@@ -27,7 +27,7 @@ func Answered(ctx context.Context, host *fetch.Host) []record.Record {
 	if got, err := p.ask(ctx, "spaces", nil); err == nil {
 		_, _ = p.takeSpaces(&f, got["spaces"], []string{"harbor.eth"})
 	}
-	if messages, _, err := (messageLog{p}).readLog(ctx, 7); err == nil {
+	if messages, _, _, err := (messageLog{p}).readLog(ctx, &f, 7); err == nil {
 		messageLog{p}.remember(7, messageLog{p}.plausible(&f, messages, 7), time.Unix(1, 0))
 	}
 	return f.records

@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,12 +55,11 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	var position logPosition
 	cursor := p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &position)
 	asked, after := p.Clock.Now(), max(position.MCI, p.after)
-	messages, newest, err := p.readLog(ctx, after)
+	var f findings
+	messages, newest, full, err := p.readLog(ctx, &f, after)
 	if err != nil {
 		return false, err
 	}
-	var f findings
-	full := len(messages) >= maxFirst
 	messages = p.plausible(&f, messages, after)
 	fresh := slices.DeleteFunc(slices.Clone(messages), func(m message) bool { return !p.seen[m.MCI].IsZero() })
 	if err := p.takeMessages(ctx, &f, fresh); err != nil {
@@ -95,26 +95,54 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// readLog reads the messages after a number, and the number of the newest; 0 for none.
-func (p messageLog) readLog(ctx context.Context, after int64) (messages []message, newest int64, err error) {
-	got, err := p.ask(ctx, "messages", map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst})
+// readLog reads the messages after a number, and the number of the newest; 0 for none or unknown. full
+// is true if there may be more. A message that cannot be read holds up no other: the watch and the
+// sweep find what it states.
+func (p messageLog) readLog(ctx context.Context, f *findings, after int64) (messages []message, newest int64, full bool, err error) {
+	var read page
+	variables := map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst}
+	got, err := p.ask(ctx, "messages", variables)
+	if isOfOneRow(err) {
+		read, err = p.list(ctx, "log", "messages", variables, 0, maxFirst)
+	} else if err == nil {
+		err = fetch.Decode(got["messages"], &read.rows)
+		read.full = len(read.rows) >= maxFirst
+	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, false, fmt.Errorf("read the messages of %s: %w", p.Host.Name(), err)
 	}
-	if err := fetch.Decode(got["messages"], &messages); err != nil {
-		return nil, 0, fmt.Errorf("read the messages of %s: %w", p.Host.Name(), err)
+	messages, lost := messagesOf(read.rows)
+	if lost += read.holes; lost > 0 && p.absurd != after {
+		p.absurd = after
+		p.reject(f, "", "", fmt.Errorf("%d messages after message %d cannot be read", lost, after))
 	}
-	newest, err = p.newestOf(got, after)
-	return messages, newest, err
+	if got["newest"] != nil {
+		newest, err = p.newestOf(got["newest"], after)
+	}
+	return messages, newest, read.full, err
 }
 
-// newestOf returns the number of the newest message of an answer that may follow on one that
+// messagesOf decodes messages, and counts those that are none.
+func messagesOf(rows []json.RawMessage) (messages []message, lost int) {
+	for _, row := range rows {
+		var m message
+		if fetch.Decode(row, &m) != nil {
+			lost++
+			continue
+		}
+		messages = append(messages, m)
+	}
+	return messages, lost
+}
+
+// newestOf returns the number of the newest message of a list that may follow on one that
 // was read; 0 for none.
-func (p messageLog) newestOf(got answer, known int64) (newest int64, err error) {
-	var last []message
-	if err := fetch.Decode(got["newest"], &last); err != nil {
+func (p messageLog) newestOf(list json.RawMessage, known int64) (newest int64, err error) {
+	var rows []json.RawMessage
+	if err := fetch.Decode(list, &rows); err != nil {
 		return 0, fmt.Errorf("read the newest messages of %s: %w", p.Host.Name(), err)
 	}
+	last, _ := messagesOf(rows)
 	slices.SortFunc(last, func(a, b message) int { return cmp.Compare(a.MCI, b.MCI) })
 	for _, m := range last {
 		if known = max(known, newest); m.MCI <= 0 || known > 0 && m.MCI > known && m.MCI-known > maxJump {
@@ -164,7 +192,7 @@ func (p messageLog) startLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	newest, err := p.newestOf(got, 0)
+	newest, err := p.newestOf(got["newest"], 0)
 	if err != nil {
 		return err
 	}

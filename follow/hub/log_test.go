@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -44,6 +45,36 @@ func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
 	}
 	f.agree()
 	env.Want(t, 0, f.cursor("", "log").Gaps, "gaps", "for numbers that are burnt or late")
+}
+
+func TestMessageThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, instead := range map[string]string{"not answered": "", "of another shape": `"id":{}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			lying := f.tamper()
+			id := f.open()
+			f.fill()
+			broken := f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
+			row := []byte(`"id":"` + broken + `"`)
+			lying.Change(func(asked string, answer []byte) []byte {
+				switch before, _, is := bytes.Cut(answer, row); {
+				case strings.Contains(asked, "query Votes") || !is:
+					return answer
+				case instead == "":
+					return fmt.Appendf(nil, `{"errors":[{"message":"no 32-bit number","path":["messages",%d,"timestamp"]}]}`, bytes.Count(before, []byte(`"id":`)))
+				}
+				return bytes.Replace(answer, row, []byte(instead), 1)
+			})
+			f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("cy")})
+			f.Poll("log")
+			f.Poll("log")
+			voters := env.Must(records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()}))(t)
+			env.Want(t, 1, voters[proposal(id).Hash()], "votes of the messages beside it")
+			env.Want(t, 1, f.rejected(), "rejected by two looks")
+		})
+	}
 }
 
 func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
