@@ -102,6 +102,7 @@ func TestWrongTermsAreRefusedAtTheStart(t *testing.T) {
 		want  string
 	}{
 		"checksum":    {func(o *x402.Options) { o.Terms.PayTo = strings.ToLower(o.Terms.PayTo) }, "no valid EIP-55 checksum, which would be " + facilitator.PayTo},
+		"window":      {func(o *x402.Options) { o.Terms.Window = time.Second }, "X402_WINDOW: is 1s, want at least 12s"},
 		"burnt":       {func(o *x402.Options) { o.Terms.PayTo = o.Terms.Token.Asset }, "X402_PAY_TO: is the contract of the token itself"},
 		"name":        {func(o *x402.Options) { o.Terms.Token.Name = "USD Coin" }, `has the name "USDC"`},
 		"decimals":    {func(o *x402.Options) { o.Terms.Token.Decimals = 18 }, "and 6 decimals"},

@@ -104,6 +104,9 @@ func newPriceTable(terms Terms) (*priceTable, error) {
 	if strings.EqualFold(terms.PayTo, terms.Token.Asset) {
 		problems = append(problems, errors.New("X402_PAY_TO: is the contract of the token itself; tokens sent there are lost"))
 	}
+	if least := 2 * minValidity; terms.Window < least { // a payment that is not sent on in half of it is refused
+		problems = append(problems, fmt.Errorf("X402_WINDOW: is %s, want at least %s", terms.Window, least))
+	}
 	t := &priceTable{byRoute: map[string]Requirements{}, terms: terms}
 	for _, route := range slices.Sorted(maps.Keys(terms.Prices)) {
 		amount, err := terms.Token.units(terms.Prices[route])
