@@ -111,7 +111,7 @@ func TestWrongParametersAreRefused(t *testing.T) {
 func TestWrongParametersComeWithWhatToDo(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	votes := "/v2/proposals/" + string(countedKey) + "/votes?"
+	votes, timeline := "/v2/proposals/"+string(countedKey)+"/votes?", "/v2/daos/uniswap/timeline?metric=votes_cast&"
 	for path, want := range map[string]string{
 		"/v2/daos?limits=5":                                   "use limit instead",
 		"/v2/daos?hasvotedata=true":                           "use hasVoteData instead",
@@ -137,7 +137,9 @@ func TestWrongParametersComeWithWhatToDo(t *testing.T) {
 		"/v2/voters/0x1/votes?from=1769904000":                "did you mean from=2026-02-01T00:00:00.000Z?",
 		"/v2/voters/0x1/votes?from=20260201":                  "did you mean from=2026-02-01T00:00:00.000Z?",
 		"/v2/voters/0x1/votes?from=2026-02":                   "did you mean from=2026-02-01T00:00:00.000Z?",
-		"/v2/voters/0x1/votes?from=2026-02-01&to=yesterday":   "give an RFC 3339 time, or a date for midnight UTC, for example to=2026-07-01",
+		"/v2/voters/0x1/votes?from=2026-02-01&to=yesterday":   "give an RFC 3339 time from 1970 to 2261, or a date for midnight UTC, for example to=2026-07-01",
+		"/v2/voters/0x1/votes?to=9999-12-31":                  "give an RFC 3339 time from 1970 to 2261, or a date for midnight UTC, for example to=2026-07-01",
+		timeline + "toMonth=9999-12":                          "give a month as YYYY-MM, from 1970 to 2261, for example toMonth=2026-06",
 	} {
 		problems := n.wantProblems(path)
 		if len(problems) != 1 || problems[0].Fix != want {

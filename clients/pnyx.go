@@ -773,7 +773,7 @@ type ProposalsParams struct {
 	TimeField       ProposalTime  `query:"timeField"`       // The time of from and to; what has none is left out. Default: updatedAt.
 	From            string        `query:"from"`            // At or after; else 365 days before to.
 	To              string        `query:"to"`              // Before; else 365 days after from.
-	Sort            ProposalOrder `query:"sort"`            // Latest update or creation; ending next, open votes first; or ended last. Default: updatedDesc.
+	Sort            ProposalOrder `query:"sort"`            // Latest update or creation; ending next, open votes first; or ended last, without open ones. Default: updatedDesc.
 	Cursor          string        `query:"cursor"`          // Where to go on: meta.page.nextCursor of the page before.
 	Limit           int           `query:"limit"`           // Rows a page. Default: 100, the most.
 }
@@ -924,7 +924,8 @@ const (
 	ProposalTimeUpdatedAt ProposalTime = "updatedAt"
 )
 
-// ProposalOrder is latest update or creation; ending next, open votes first; or ended last.
+// ProposalOrder is latest update or creation; ending next, open votes first; or ended last, without
+// open ones.
 type ProposalOrder string
 
 // The values of ProposalOrder. A later version of the API may have more.

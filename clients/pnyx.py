@@ -421,8 +421,8 @@ class Pnyx:
         time_field: The time of from and to; what has none is left out. Default: updatedAt.
         from_: At or after; else 365 days before to.
         to: Before; else 365 days after from.
-        sort: Latest update or creation; ending next, open votes first; or ended last. Default:
-            updatedDesc.
+        sort: Latest update or creation; ending next, open votes first; or ended last, without open
+            ones. Default: updatedDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
@@ -866,7 +866,7 @@ ProposalTime = Literal["createdAt", "startAt", "endAt", "updatedAt"]
 """The time of from and to; what has none is left out."""
 
 ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
-"""Latest update or creation; ending next, open votes first; or ended last."""
+"""Latest update or creation; ending next, open votes first; or ended last, without open ones."""
 
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""

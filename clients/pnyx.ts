@@ -652,7 +652,8 @@ export interface ProposalsParams {
   /** Before; else 365 days after from. */
   to?: string | undefined;
   /**
-   * Latest update or creation; ending next, open votes first; or ended last. Default: updatedDesc.
+   * Latest update or creation; ending next, open votes first; or ended last, without open ones.
+   * Default: updatedDesc.
    */
   sort?: ProposalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
@@ -846,7 +847,7 @@ export type DelegationDirection = "given" | "received";
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
 
-/** Latest update or creation; ending next, open votes first; or ended last. */
+/** Latest update or creation; ending next, open votes first; or ended last, without open ones. */
 export type ProposalOrder =
   | "updatedDesc" | "createdDesc" | "endingSoon" | "endedDesc";
 

@@ -101,9 +101,9 @@ func (p Param) Allowed() string {
 	case TopicKey:
 		return "t1_ and 22 base64url characters, as lists return it"
 	case Instant:
-		return "an RFC 3339 time, or a date for midnight UTC"
+		return fmt.Sprintf("an RFC 3339 time from 1970 to %d, or a date for midnight UTC", governance.MaxYear)
 	case Month:
-		return "a month as YYYY-MM"
+		return fmt.Sprintf("a month as YYYY-MM, from 1970 to %d", governance.MaxYear)
 	case Text, Voter:
 	}
 	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)

@@ -59,7 +59,7 @@ type Proposals struct {
 	From *governance.Timestamp `param:"from" doc:"At or after; else 365 days before to." example:"2026-01-01"`
 	// To is the end of a window, which it does not include; nil for none.
 	To    *governance.Timestamp `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
-	Order ProposalOrder         `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last." example:"endingSoon"`
+	Order ProposalOrder         `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last, without open ones." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
