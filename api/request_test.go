@@ -129,6 +129,7 @@ func TestWrongParametersComeWithWhatToDo(t *testing.T) {
 		votes + "order=sideways":                              "use one of power, time, for example order=time",
 		votes + "order=tim":                                   "did you mean order=time?",
 		"/v2/daos/uniswap/timeline":                           "add metric=votes_cast",
+		"/v2/events?from=2026-11-01":                          "add to",
 		"/v2/daos/uniswap/timeline?metric=":                   "give a value, for example metric=votes_cast",
 		"/v2/daos/uniswap/timeline?metric=votes":              "use one of proposals_created, votes_cast, for example metric=votes_cast",
 		"/v2/daos/uniswap/timeline?metric=vote_cast":          "did you mean metric=votes_cast?",

@@ -67,9 +67,10 @@ func (p Param) forExample() string {
 	return ", for example " + p.with(p.Example)
 }
 
-// sample returns the parameter with its example value, or its name without one.
+// sample returns the parameter with its example value, or its name without one: the example of an
+// end of a range may not suit the other end.
 func (p Param) sample() string {
-	if p.Example != "" {
+	if p.Example != "" && p.Kind != Instant {
 		return p.with(p.Example)
 	}
 	return p.Name
