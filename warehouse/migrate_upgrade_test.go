@@ -95,7 +95,7 @@ const addedColumns = "first_version, origin, provisional, quorum_choices, onchai
 	"names_voters, ballot_proposals, ballot_voters, context, flagged, derived_title, shown_reason, copy_format, " +
 	"scores_state, stated_choice_votes, quorum_type, basis, total_votes, total_power, settled, restricted, undated_votes, as_of, stated_actions, voting_token, " +
 	"least_choices, most_choices, divides_power, choice_form, choice_verdicts, proposal_keys, " +
-	"choices_scored, choices_counted, quorum_reached, ballots_observed_at, stated_fingerprint, confirmed, first_ended_at, lacks, tokens, token, has_names, contract_ids, contract_names, contract_functions"
+	"choices_scored, choices_counted, quorum_reached, ballots_observed_at, stated_fingerprint, confirmed, first_ended_at, lacks, tokens, token, has_names, contract_ids, contract_names, contract_functions, calls, contracts"
 
 // contents describes the different rows of a table, whatever its columns are called, without
 // the columns that migrations have added. A copy that was interrupted leaves equal rows, which the engine merges.

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
@@ -176,4 +177,37 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Once a DAO names its contracts, analysts and findings know what earlier proposals call.
+func TestContractsOfTheDAODecodeEarlierActions(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	conn := env.ConnectWarehouse(t, h.url)
+	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
+	h.start()
+	target, selector := "0x"+strings.Repeat("d4", 20), abi.SelectorOf("endow(uint256)")
+	dao := &record.DAO{ID: "dao", Name: "DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}}
+	p := votedBetween("a", -2, 40)
+	p.SetActions(1, []*record.Action{{Chain: "eip155:1", Target: target, Value: "0", Calldata: append(selector[:], make([]byte, 32)...)}})
+	await := func(want string) {
+		t.Helper()
+		env.Until(t, func() error {
+			got := env.Column(t, conn, fmt.Sprintf("SELECT concat(toString((function, arguments, undecoded)), "+
+				"(SELECT toString(groupArray(rule)) FROM %s.proposal_findings)) FROM %[1]s.proposal_actions", views))
+			if !slices.Equal(got, []string{want}) {
+				return fmt.Errorf("got %q, want %q", got, want)
+			}
+			return nil
+		})
+	}
+	unknown := fmt.Sprintf("(NULL,'[]','no known function has selector 0x%x')['payload_undecoded']", selector)
+	h.append(dao, p)
+	await(unknown)
+	dao.Contracts = []record.Contract{{ID: "eip155:1:" + target, Name: "Vault", Functions: []string{"endow(uint256 amount)"}}}
+	h.append(dao)
+	await(`('endow(uint256)','[{"name":"amount","type":"uint256","value":"0","items":null}]',NULL)[]`)
+	dao.Contracts = nil
+	h.append(dao)
+	await(unknown)
 }

@@ -13,8 +13,9 @@ import (
 // ProposalEffects are what the actions of a proposal come to, and the findings about them.
 type ProposalEffects struct {
 	ProposalRef record.RefHash
-	// Effects and Findings are JSON arrays; empty texts for none.
-	Effects, Findings string
+	// Effects, Findings and Calls, the actions that only functions of the DAO's contracts decode, are JSON arrays; empty
+	// texts for none.
+	Effects, Findings, Calls string
 }
 
 // ReplaceProposalEffects writes the effects of proposals that have changed, at a revision. Of a
@@ -30,12 +31,12 @@ func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revisio
 	var changed []ProposalEffects
 	for _, one := range of {
 		// The zero value stands for what was never stored.
-		if before := stored[one.ProposalRef]; before.Effects != one.Effects || before.Findings != one.Findings {
+		if before := stored[one.ProposalRef]; before.Effects != one.Effects || before.Findings != one.Findings || before.Calls != one.Calls {
 			changed = append(changed, one)
 		}
 	}
-	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, revision)", operation, changed,
+	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, calls, revision)", operation, changed,
 		func(insert driver.Batch, p ProposalEffects) error {
-			return insert.Append(string(p.ProposalRef[:]), p.Effects, p.Findings, revision)
+			return insert.Append(string(p.ProposalRef[:]), p.Effects, p.Findings, p.Calls, revision)
 		})
 }

@@ -31,6 +31,8 @@ type FeedProgress struct {
 	// Context is a hash of what else the rows follow from: the turnouts of the votes before a
 	// vote, or the prefix of a topic's id; zero for nothing.
 	Context uint64
+	// Contracts is [records.CatalogDAO.Contracts] for a proposal, and 0 for anything else.
+	Contracts uint64
 }
 
 // Feed is what events and signals are derived from, and the events and signals themselves.
@@ -42,14 +44,14 @@ func NewFeed(w *warehouse.Warehouse) Feed { return Feed{w} }
 // WriteProgress records up to which revision the feed includes the items, as derived
 // by a rules version.
 func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
-	return warehouse.InsertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context)",
+	return warehouse.InsertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context, contracts)",
 		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
-			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context)
+			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context, p.Contracts)
 		})
 }
 
 // PendingProposals returns the proposals that the feed does not include at their
-// published revision and this rules version, those with the fewest ballots first.
+// published revision, this rules version and the contracts that their DAOs name, those with the fewest ballots first.
 func (f Feed) PendingProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
 	return warehouse.Find[ProposalSize](ctx, f.w, "list pending proposals of the feed", sqlText("feed_pending_proposals"),
 		clickhouse.Named("rules_version", rulesVersion))

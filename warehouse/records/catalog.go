@@ -32,6 +32,8 @@ type CatalogDAO struct {
 	Name string
 	// Sources are those that it claims, in the order of its declaration.
 	Sources []record.SourceRef
+	// Contracts is the version of its record if that names contracts, else 0.
+	Contracts uint64
 }
 
 // CatalogSource describes the records of one source.
@@ -198,10 +200,11 @@ func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 		DAOID, Name     string
 		SourceProviders []string
 		SourceIDs       []string `ch:"source_ids"`
+		Contracts       uint64
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read DAOs", sqlText("catalog_daos"))
 	for _, r := range rows {
-		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
+		dao := CatalogDAO{ID: r.DAOID, Name: r.Name, Contracts: r.Contracts}
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
 			// A source belongs to one DAO: the first in order of ids that has it.
 			if _, taken := c.Owner[source]; !taken {

@@ -31,10 +31,10 @@ SELECT
     toUInt256(action.value) AS value,
     if(action.delegate, 'delegatecall', 'call') AS operation,
     action.kind AS kind,
-    nullIf(CAST(action.function, 'String'), '') AS function,
-    action.arguments AS arguments,
+    nullIf(if(own.function != '', own.function, CAST(action.function, 'String')), '') AS function,
+    if(own.function != '', own.arguments, action.arguments) AS arguments,
     action.inner_calls AS inner_calls,
-    nullIf(action.undecoded, '') AS undecoded,
+    if(own.function != '', NULL, nullIf(action.undecoded, '')) AS undecoded,
     nullIf(action.signature, '') AS stated_signature,
     concat('0x', lower(hex(action.calldata))) AS calldata,
     nullIf(action.block, 0) AS block_number,
@@ -83,5 +83,20 @@ INNER JOIN
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
 ) AS state ON action.proposal_ref = state.proposal_ref
+LEFT JOIN
+(
+    SELECT
+        proposal_ref,
+        JSONExtract(call, 'index', 'UInt32') AS position,
+        JSONExtractString(call, 'function') AS function,
+        JSONExtractRaw(call, 'arguments') AS arguments
+    FROM
+    (
+        SELECT
+            proposal_ref,
+            arrayJoin(JSONExtractArrayRaw(calls)) AS call
+        FROM $data.proposal_effects FINAL
+    )
+) AS own ON action.proposal_ref = own.proposal_ref AND action.position = own.position
 WHERE NOT action.withdrawn
     AND (record.stated_actions IS NULL OR action.position < record.stated_actions);

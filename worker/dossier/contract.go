@@ -28,6 +28,26 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
+// OwnCall is an action that only the functions of the DAO's contracts decode.
+type OwnCall struct {
+	Index     uint32         `json:"index"`
+	Function  string         `json:"function"`
+	Arguments []abi.Argument `json:"arguments"`
+}
+
+// OwnCalls returns the actions that only the functions of the DAO's contracts decode.
+func (f *Facts) OwnCalls() (own []OwnCall) {
+	if len(f.Contracts) == 0 {
+		return nil
+	}
+	for i, d := range f.decode() {
+		if a := &f.Actions[i]; d.Function != "" && records.DecodeAction(a).Function == "" {
+			own = append(own, OwnCall{a.Index, d.Function, append([]abi.Argument{}, d.Arguments...)})
+		}
+	}
+	return own
+}
+
 // isTaken reports whether a token that calls itself so may pass for another contract of the DAO.
 func (f *Facts) isTaken(symbol, id string) bool {
 	return strings.EqualFold(symbol, nameGovernor) || strings.EqualFold(symbol, nameTimelock) || slices.ContainsFunc(f.Contracts, func(c record.Contract) bool {

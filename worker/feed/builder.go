@@ -89,7 +89,9 @@ type progress struct {
 	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string
-	journal  journal
+	// contracts are [records.CatalogDAO.Contracts] by DAO.
+	contracts map[string]uint64
+	journal   journal
 }
 
 func newProgress() progress { return progress{rulesVersion: rules.FeedRulesVersion()} }
@@ -157,6 +159,10 @@ func (b *Builder) processPending(ctx context.Context) (err error) {
 	catalog, err := records.CatalogOwners(ctx, b.Warehouse)
 	if err != nil {
 		return err
+	}
+	b.contracts = map[string]uint64{}
+	for id, dao := range catalog.DAOs {
+		b.contracts[id] = dao.Contracts
 	}
 	if err := b.showRenamed(ctx, catalog); err != nil {
 		return err

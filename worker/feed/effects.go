@@ -53,7 +53,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 		if p.isUndecided() {
 			p.findings = findings
 		}
-		if p.effects, err = storedEffects(effects, findings); err != nil || len(f.Actions) == 0 {
+		if p.effects, err = storedEffects(effects, findings, f.OwnCalls()); err != nil || len(f.Actions) == 0 {
 			p.effects = counts.ProposalEffects{}
 		}
 		if err != nil {
@@ -63,7 +63,9 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	return nil
 }
 
-func storedEffects(effects governance.DossierEffects, findings []governance.Finding) (stored counts.ProposalEffects, err error) {
+func storedEffects(
+	effects governance.DossierEffects, findings []governance.Finding, calls []dossier.OwnCall,
+) (stored counts.ProposalEffects, err error) {
 	var list []any
 	for _, transfer := range effects.Transfers {
 		list = append(list, transfer)
@@ -81,6 +83,7 @@ func storedEffects(effects governance.DossierEffects, findings []governance.Find
 		return text
 	}
 	stored.Effects, stored.Findings = string(encode(list, len(list))), string(encode(findings, len(findings)))
+	stored.Calls = string(encode(calls, len(calls)))
 	if err != nil {
 		return stored, fmt.Errorf("encode effects: %w", err)
 	}
