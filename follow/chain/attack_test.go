@@ -211,6 +211,56 @@ func TestAttackLogsThatShareAPlaceAreNotDroppedInSilence(t *testing.T) {
 	}
 }
 
+// refuseCalls answers calls of a contract's method with an error of no known kind.
+func refuseCalls(f *follower, contract, method string) {
+	lying := &env.Tamper{Honest: f.chain}
+	lying.Change(func(asked string, answer []byte) []byte {
+		_, body, _ := strings.Cut(asked, " ")
+		var calls []struct {
+			ID     float64
+			Params []any
+		}
+		var answers []map[string]any
+		if json.Unmarshal([]byte(body), &calls) != nil || json.Unmarshal(answer, &answers) != nil {
+			return answer
+		}
+		for _, call := range calls {
+			for _, a := range answers {
+				if text := fmt.Sprint(call.Params...); a["id"] == call.ID && strings.Contains(text, contract) && strings.Contains(text, fake.Keccak(method)[:10]) {
+					delete(a, "result")
+					a["error"] = map[string]any{"code": -32000, "message": "the actor is upset"}
+				}
+			}
+		}
+		text, _ := json.Marshal(answers)
+		return text
+	})
+	f.endpoints = []http.Handler{lying}
+}
+
+func TestAttackAContractWhoseCallsAreRefusedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const other = "0x00000000000000000000000000000000000000e2" // is asked first
+	f := newFollower(t)
+	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
+	f.chain.Create(other, 1)
+	refuseCalls(f, other, "state(uint256)")
+	f.chain.Mine(created(1, 22, 1_000), fake.Emit(other, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(1_000), "Theirs"))
+	f.chain.MineEmpty(25)
+	f.start()
+	f.Poll("tip", "backfill")
+	f.chain.Mine(voted(ada, 1, 9))
+	f.Poll("tip", "final")
+	f.wantPower([3]int64{9, 0, 0}, 1)
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
+	if err := f.TryPoll(t.Context(), "state"); err == nil || !strings.Contains(err.Error(), "state(uint256) of "+other) {
+		t.Errorf("got %v, want the contract that is not read", err)
+	}
+	if p, _ := f.proposal("1"); p.State != "active" {
+		t.Errorf("got state %q of the other one, want active", p.State)
+	}
+}
+
 func TestAttackAContractThatAnswersTooMuchHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	const other = "0x00000000000000000000000000000000000000f2"

@@ -182,7 +182,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 	for i, p := range proposals {
 		changed, err := c.learnRules(ctx, g, p)
 		if err != nil {
-			return nil, err
+			return renewed, err
 		}
 		if changed {
 			renewed = append(renewed, p.id)
@@ -204,7 +204,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 	}
 	said, err := c.client.ask(ctx, methods...)
 	if err != nil {
-		return nil, err
+		return renewed, err
 	}
 	next := func(isAsked bool) (value any) {
 		if isAsked {
@@ -222,7 +222,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 		}
 		seconds := g.rulesOf(p.id).Seconds
 		if err := errors.Join(c.settle(ctx, &n.Start, p.start, seconds, &now), c.settle(ctx, &n.End, end, seconds, &now)); err != nil {
-			return nil, err
+			return renewed, err
 		}
 		n.setState(state)
 		head := c.cursor(pollerTip).UpstreamAt
@@ -236,7 +236,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 			said = said[quorumWays:]
 		}
 		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n, before[i]), c.findExecution(ctx, g, p, n)); err != nil {
-			return nil, err
+			return renewed, err
 		}
 	}
 	return renewed, nil

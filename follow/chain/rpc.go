@@ -177,7 +177,7 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Accepts: isRefusal,
 		Limit: func(body []byte) string {
 			answers, unread = parseAnswers(body, len(calls))
-			return limitOf(answers, len(calls))
+			return limitOf(answers, calls)
 		},
 	}); err != nil {
 		return err
@@ -196,13 +196,14 @@ func isRefusal(status int, body []byte) bool {
 		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
 }
 
-// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An
-// unknown refusal counts as one. An error for a whole batch may refuse batches.
-func limitOf(answers []answer, calls int) string {
-	whole := calls > 1 && len(answers) == 1
+// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An unknown refusal counts as
+// one, unless other calls of contracts in its batch are answered: then it is of its contract. An error for a whole batch may refuse batches.
+func limitOf(answers []answer, calls []*call) string {
+	whole := len(calls) > 1 && len(answers) == 1
+	answered := calls[0].method == callMethod && slices.ContainsFunc(answers, func(a answer) bool { return a.Error == nil || a.Error.isUnderstood() && !a.Error.isLimit() })
 	for _, a := range answers {
 		isOfBatch := whole && a.Error != nil && strings.Contains(strings.ToLower(a.Error.text()), "batch")
-		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
+		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !answered && !a.Error.isUnderstood()) {
 			return a.Error.Error()
 		}
 	}

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"pnyx/governance"
@@ -17,26 +18,28 @@ const abandonedAfter = 30 * 24 * time.Hour
 // ones, which a timelock executes, those with a time or a quorum that is not known yet, those
 // whose voting begins, and open ones: contracts move ends and quorums, and decide before the end.
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
-	var due []records.ChainLogKey
+	due := map[*governor][]records.ChainLogKey{}
 	now := c.Clock.Now()
 	final := c.cursor(pollerFinal).UpstreamAt
 	c.writing.Lock()
 	for _, g := range c.governors {
 		for id, n := range g.notes {
 			if n.isDue(now) || n.lacksFinalQuorum(final) {
-				due = append(due, records.ChainLogKey{Governor: g.address, ProposalID: id})
+				due[g] = append(due[g], records.ChainLogKey{Governor: g.address, ProposalID: id})
 			}
 		}
 	}
 	c.writing.Unlock()
-	for len(due) > 0 {
-		some := due[:min(len(due), maxBatch)]
-		due = due[len(some):]
-		if err := c.write(ctx, change{also: some, consult: true, final: c.at().final.Number}); err != nil {
-			return false, err
+	var failed error
+	for _, keys := range due {
+		for some := range slices.Chunk(keys, maxBatch) {
+			err := c.write(ctx, change{also: some, consult: true, final: c.at().final.Number})
+			if failed = errors.Join(failed, err); err != nil && !isOfContract(err) {
+				return false, failed
+			}
 		}
 	}
-	return false, errors.Join(c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
+	return false, errors.Join(failed, c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
 }
 
 // abandoned reports whether a moment is so long ago that a change is unlikely.
@@ -48,7 +51,7 @@ func abandoned(m moment, now time.Time) bool {
 func (n *note) isDue(now time.Time) bool {
 	passed := func(m moment) bool { return m.At != nil && m.At.Time().Before(now) }
 	switch {
-	case n.Rules == nil, n.Rules.outdated(), passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
+	case n.Rules == nil, n.Start.Value == "", n.Rules.outdated(), passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
 		return true
 	case n.State == "pending":
 		return passed(n.Start)
