@@ -72,7 +72,10 @@ func (of Interfaces) decode(call Call, depth int, budget *int) Decoded {
 	}
 	d := Decoded{Call: call, Kind: Other}
 	if len(call.Data) == 0 && call.Signature == "" {
-		if call.Value != "0" {
+		switch {
+		case call.Target == "":
+			d.Undecoded = "the line of an import that states the action was rejected"
+		case call.Value != "0":
 			d.Kind = Transfer
 		}
 		return d

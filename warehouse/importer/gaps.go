@@ -2,6 +2,8 @@ package importer
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"pnyx/warehouse/record"
@@ -43,6 +45,33 @@ func (f *fileImport) noteReject(read record.Record, kind record.Kind) {
 	} else if is || read == nil && kind == record.KindBallot {
 		f.gaps.lacksSome = true
 	}
+	if action, is := read.(*record.Action); is && action.Index < record.MaxActions {
+		ref := action.Proposal.Hash()
+		if f.unreadActions[ref] == nil {
+			f.unreadActions[ref] = map[uint32]record.Record{}
+		}
+		f.unreadActions[ref][action.Index] = &record.Action{Proposal: action.Proposal, Index: action.Index, Value: "0"}
+	}
+}
+
+// writeUnreadActions writes an action without a target where one was rejected and none is held, so that none is missing.
+func (r *importRun) writeUnreadActions(ctx context.Context) error {
+	if len(r.unreadActions) == 0 {
+		return nil
+	}
+	held, err := records.AllActions(ctx, r.Warehouse, slices.Collect(maps.Keys(r.unreadActions)))
+	if err != nil {
+		return err
+	}
+	var unread []record.Record
+	for ref, actions := range r.unreadActions {
+		for _, action := range held[ref] {
+			delete(actions, action.Index)
+		}
+		unread = slices.AppendSeq(unread, maps.Values(actions))
+	}
+	_, err = r.append(ctx, batch{records: unread})
+	return err
 }
 
 // writeGaps opens the gaps of the files, and closes those that one fills and none has, after the records are

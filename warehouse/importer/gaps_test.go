@@ -159,3 +159,28 @@ func TestASourceLacksRecordsUntilItsFilesAreReadWhole(t *testing.T) {
 		"s:false/false r:false/false", "s:true/false r:true/false", "s:true/true r:true/false", "s:true/false r:true/false",
 	}, got)
 }
+
+func TestARejectedActionIsUnreadUntilItsMendedLineIsImported(t *testing.T) {
+	t.Parallel()
+	w := env.Warehouse(t)
+	line := func(index, target string) string {
+		return fmt.Sprintf(`{"record":"action","version":1,"proposal":{"provider":"snapshot","externalId":"a"},"index":%s,"chain":"eip155:1","target":"%s"}`, index, target)
+	}
+	ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: "a"}.Hash()
+	const good, bad = "0x00000000000000000000000000000000000000b2", "0xb2"
+	for _, c := range []struct{ lines, want []string }{
+		{[]string{line("0", good), line("1", bad), line("2", good), line("1.5", good), line("2", bad)}, []string{good, "", good}},
+		{[]string{line("1", good)}, []string{good, good, good}},
+		{[]string{line("1", bad)}, []string{good, good, good}},
+	} {
+		importText(t, w, map[string][]string{"1": c.lines})
+		var got []string
+		for _, a := range env.Must(records.AllActions(t.Context(), w, []record.RefHash{ref}))(t)[ref] {
+			got = append(got, a.Target)
+			if undecoded := records.DecodeAction(&a).Undecoded; (a.Target == "") != (undecoded != "") {
+				t.Errorf("%+v: got undecoded %q", a, undecoded)
+			}
+		}
+		env.WantSame(t, "targets of the actions", c.want, got)
+	}
+}

@@ -86,7 +86,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
-		synced:  sourcesByKind{}, lacking: sourcesByKind{},
+		synced:  sourcesByKind{}, lacking: sourcesByKind{}, unreadActions: map[record.RefHash]map[uint32]record.Record{},
 	}
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
@@ -105,6 +105,8 @@ type importRun struct {
 	openGaps map[uint64]map[record.RefHash]bool
 	files    []*fileGaps
 	shards   *shards
+	// unreadActions stand for rejected ones, by proposal and index.
+	unreadActions map[record.RefHash]map[uint32]record.Record
 }
 
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
@@ -117,6 +119,9 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	}
 	stopped := r.readFiles(ctx, files)
 	if err := errors.Join(stopped, r.writeGaps(ctx, stopped != nil)); err != nil {
+		return err
+	}
+	if err := r.retry(ctx, func() error { return r.writeUnreadActions(ctx) }); err != nil {
 		return err
 	}
 	if err := r.markSynced(ctx, r.synced, false); err != nil {

@@ -15,10 +15,18 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// readAction reads one of the calls that a proposal executes.
+// readAction reads one of the calls that a proposal executes. Of a line that is rejected, it has the proposal, and the
+// index if both are valid, else MaxActions.
 func readAction(in object) *record.Action {
+	proposal, at := readProposalRef(in.get("proposal")), uint32(record.MaxActions)
+	if index := in.get("index"); index.require(typeNumber) {
+		if index := index.below(record.MaxActions); in.line.reason == "" {
+			at = index
+		}
+	}
 	action := &record.Action{
-		Proposal:  readProposalRef(in.get("proposal")),
+		Proposal:  proposal,
+		Index:     at,
 		Chain:     in.get("chain").text(),
 		Executor:  in.get("executor").address(),
 		Target:    in.get("target").address(),
@@ -29,11 +37,7 @@ func readAction(in object) *record.Action {
 		TxHash:    in.get("transactionHash").text(),
 		Withdrawn: in.get("withdrawn").boolOr(false),
 	}
-	index, logIndex := in.get("index"), in.get("logIndex")
-	if index.require(typeNumber) {
-		action.Index = index.below(record.MaxActions)
-	}
-	action.LogIndex = logIndex.below(1 << 31)
+	action.LogIndex = in.get("logIndex").below(1 << 31)
 	if !in.get("target").absent() && !record.IsWei(action.Value) {
 		in.get("value").rejectUnlike("a whole number of wei below 2^256")
 	}

@@ -1,6 +1,7 @@
 package dossier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (c finder) findPayload() {
 func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	found := func(rule, field string, args ...any) { c.found(rule, pointer+field, refActions, args...) }
 	if a.Undecoded != nil {
-		found(rules.PayloadUndecoded, "/undecoded", a.Target.Address)
+		found(rules.PayloadUndecoded, "/undecoded", cmp.Or(a.Target.Address, "an unknown address"))
 		if a.Value != "0" && a.Function == nil {
 			found(rules.NativeUndecoded, "/value", a.Target.Address)
 		}
