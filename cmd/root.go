@@ -75,6 +75,15 @@ func rootCommand() *cobra.Command {
 		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(), mcpCommand(),
 	)
 	root.SetFlagErrorFunc(usageError)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+		}
+		return err
+	}
 	explainArguments(root)
 	return root
 }

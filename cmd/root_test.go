@@ -31,6 +31,8 @@ func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"token isue", `unknown command "isue" for "pnyx token"`},
 		{"payments lst", `unknown command "lst" for "pnyx payments"`},
+		{"help nope", `unknown command "nope" for "pnyx"`},
+		{"help token isue", `unknown command "isue" for "pnyx token"`},
 		{"edge confg", `unknown command "confg" for "pnyx edge"`},
 		{"serve --demoo", "usage: pnyx serve [flags]"},
 		{"mcp https://a", "usage: pnyx mcp [flags]"},
