@@ -180,6 +180,9 @@ func printReport(out io.Writer, report importer.Report, complete bool) {
 	case complete && len(report.Problems) == 0:
 		fmt.Fprintln(out, "no records found: folders are searched for .ndjson and .jsonl files, gzipped or plain")
 	}
+	if report.Ignored != nil {
+		fmt.Fprintln(out, "ignored:", report.Ignored)
+	}
 	for _, problem := range report.Problems {
 		fmt.Fprintln(out, "not imported:", problem)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,6 +60,8 @@ type Report struct {
 	RejectsKept uint64
 	// Problems has an error for each file that could not be read completely.
 	Problems []error
+	// Ignored says which files of data in folders were not read; nil for none.
+	Ignored error
 	// Waiting is the number of ballots in the warehouse whose proposal is unknown.
 	Waiting  uint64
 	Duration time.Duration
@@ -84,10 +87,17 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 		run: records.Import{
 			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf, Unread: records.NewUnreadBallots(),
 		},
-		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
+		report:  Report{Kinds: map[record.Kind]*KindReport{}},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
 		synced:  sourcesByKind{}, lacking: sourcesByKind{}, unreadActions: map[record.RefHash]map[uint32]record.Record{},
 	}
+	run.report.Problems = slices.DeleteFunc(problems, func(problem error) bool {
+		isIgnored := errors.Is(problem, source.ErrIgnored)
+		if isIgnored {
+			run.report.Ignored = problem
+		}
+		return isIgnored
+	})
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
 	run.report.Duration = time.Since(started)

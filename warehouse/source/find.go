@@ -41,13 +41,16 @@ type File struct {
 // .ndjson or .jsonl, with or without .gz. A path to a file may have any name.
 //
 // problems has an error for each path that cannot be read and for each file whose
-// first record matches no format. The other files are listed.
+// first record matches no format, and one for all of ErrIgnored. The other files are listed.
 //
 // maxLine is as for [Open].
 func Find(paths []string, maxLine int) (files []File, problems []error) {
 	found := fileSearch{seen: map[string]bool{}}
 	for _, path := range paths {
 		found.add(path)
+	}
+	if len(found.ignored) > 0 {
+		found.problems = append(found.problems, fmt.Errorf("%w: %d other files, such as %s", ErrIgnored, len(found.ignored), found.ignored[0]))
 	}
 	for _, file := range found.files {
 		if err := file.sniff(lineLimit(maxLine)); err != nil {
@@ -69,8 +72,13 @@ func (f File) rank() int {
 	return importRank(f.Kind)
 }
 
+// ErrIgnored reports files of data in folders that are of no format of imports. It stops nothing.
+var ErrIgnored = errors.New("folders are searched for *.ndjson and *.jsonl alone")
+
 // fileSearch collects files without opening them.
 type fileSearch struct {
+	// ignored are the files of ErrIgnored.
+	ignored []string
 	files    []File
 	problems []error
 	// seen holds the resolved paths of files, and of folders that a path or a link leads to.
@@ -116,6 +124,8 @@ func (s *fileSearch) addFolder(folder string) (matched bool) {
 		if !hasImportName(path) {
 			if isCompressedOtherwise(path) {
 				s.problems = append(s.problems, fmt.Errorf("%s: want a file compressed by gzip, or by nothing", path))
+			} else if isOtherData(path) {
+				s.ignored = append(s.ignored, path)
 			}
 			return nil
 		}
@@ -162,6 +172,12 @@ func isCompressedOtherwise(path string) bool {
 	ending := filepath.Ext(path)
 	return slices.Contains([]string{".zst", ".zstd", ".bz2", ".xz", ".lz4", ".br", ".zip"}, strings.ToLower(ending)) &&
 		hasImportName(strings.TrimSuffix(path, ending))
+}
+
+// isOtherData reports whether the name of a file in a folder is one of data that somebody may mean to import.
+func isOtherData(path string) bool {
+	ending := filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+	return slices.Contains([]string{".csv", ".tsv", ".json", ".parquet"}, ending)
 }
 
 // hasImportName reports whether the name of a file in a folder marks it for import.

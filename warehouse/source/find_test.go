@@ -3,6 +3,7 @@ package source_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,19 +69,24 @@ func TestFindListsFilesInImportOrder(t *testing.T) {
 	write(t, folder, "e/proposals.ndjson.gz", pack(t, source.SampleLine("Snapshot proposal")))
 	write(t, folder, "a/empty.ndjson", "")
 	write(t, folder, "a/notes.txt", "another format")
+	csv := write(t, folder, "a/votes.csv", "another format")
+	write(t, folder, "b/votes.parquet", "another format")
 
 	files, problems := source.Find([]string{folder}, 0)
-	check.Want(t, 0, len(problems), "problems", problems)
+	want := "folders are searched for *.ndjson and *.jsonl alone: 2 other files, such as " + csv
+	if len(problems) != 1 || !errors.Is(problems[0], source.ErrIgnored) || problems[0].Error() != want {
+		t.Errorf("got problems %v, want %s", problems, want)
+	}
 	var got []string
 	for _, file := range files {
 		name := check.Must(filepath.Rel(folder, file.Path))(t)
 		got = append(got, filepath.ToSlash(name))
 	}
-	want := []string{
+	wanted := []string{
 		"c/daos.ndjson", "e/spaces.ndjson", "d/" + forum + "/categories.ndjson", "e/proposals.ndjson.gz",
 		"d/" + forum + "/topics.ndjson", "b/1.jsonl", "b/2.NDJSON", "a/recorded.ndjson", "a/empty.ndjson",
 	}
-	check.WantSame(t, "files", want, got)
+	check.WantSame(t, "files", wanted, got)
 }
 
 func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
