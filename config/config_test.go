@@ -93,7 +93,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"X402_PAY_TO", "40 hexadecimal digits", "me 0x12 3C44CdDdB6a900fa2b585dd299e03d12FA4293BC00"},
 		{"X402_ASSET", "40 hexadecimal digits", "USDC"},
 		{"X402_FACILITATOR_URL", "https://", "x402.org"},
-		{"X402_ASSET_DECIMALS", "whole number", "0 six -1"},
+		{"X402_ASSET_DECIMALS", "whole number", "0 six -1 19"},
 		{"X402_PRICE_STANDARD", "0.001", "1e-3 -1 free .5"},
 		{"PNYX_QUERY_TIMEOUT", "30s", "x"},
 		{"PNYX_CACHE_TIMEOUT", "500ms", "100 -1ms"},

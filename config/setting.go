@@ -116,7 +116,9 @@ func (f field) Validate() bool {
 	case ByteSize: // less is a number without its unit
 		return v >= 1<<10
 	case int:
-		return v > 0 || v == 0 && f.Unit == "requests a minute"
+		if v <= 0 {
+			return v == 0 && f.Unit == "requests a minute"
+		}
 	case SecretURL:
 		return v == "" || v.startsWith(strings.Fields(f.Unit))
 	}
@@ -164,7 +166,7 @@ var forms = sync.OnceValue(func() map[string]form { //nolint:gochecknoglobals //
 		"duration or 0":    {allowed: "0s, or a duration such as 500ms, 30s or 5m"},
 		"bytes":            {allowed: "a size from 1KiB such as 512KiB, 8MiB or 4GiB"},
 		"rows":             {allowed: "a whole number, 0 for no bound"},
-		"places":           {allowed: "a whole number from 1 to 18"},
+		"places":           {"a whole number from 1 to 18", matches(`^([1-9]|1[0-8])$`)},
 		"address":          {"0x and 40 hexadecimal digits", matches(`^0x[0-9a-fA-F]{40}$`)},
 		"amount":           {"a decimal number such as 0.001", matches(`^\d+(\.\d+)?$`)},
 		"token[,token]":    {"one token of 32 or more visible ASCII characters, or two joined by a comma", matches(`^` + visible + `(,` + visible + `)?$`)},

@@ -19,11 +19,9 @@ type Token struct {
 	Version string
 	// Symbol is the short name that is shown to people.
 	Symbol string
-	// Decimals is the number of decimal places, from 0 to 18.
+	// Decimals is the number of decimal places, from 1 to 18.
 	Decimals int
 }
-
-const maxDecimals = 18
 
 // knownTokens are the tokens whose settings checkKnown can check.
 func knownTokens() []Token {
@@ -37,9 +35,6 @@ func (t Token) check() error {
 	var problems []error
 	if err := checkAddress(t.Asset); err != nil {
 		problems = append(problems, fmt.Errorf("X402_ASSET: %w", err))
-	}
-	if t.Decimals < 0 || t.Decimals > maxDecimals {
-		problems = append(problems, fmt.Errorf("X402_ASSET_DECIMALS: %d is not between 0 and %d", t.Decimals, maxDecimals))
 	}
 	return errors.Join(append(problems, t.checkKnown())...)
 }
@@ -67,7 +62,7 @@ func (t Token) units(price string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q is not a decimal number", price)
 	}
-	units := amount.Shift(int32(t.Decimals)) //nolint:gosec // at most maxDecimals
+	units := amount.Shift(int32(t.Decimals)) //nolint:gosec // at most 18
 	if !units.IsPositive() || !units.IsInteger() {
 		return "", fmt.Errorf("%s is not a price above 0 with at most %d decimal places", price, t.Decimals)
 	}
