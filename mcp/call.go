@@ -121,6 +121,9 @@ func (s *Server) advice(failed *apierror.Error) string {
 	if failed.Code == apierror.CodePaymentRequired || failed.Code == apierror.CodeValidation {
 		return failed.Advice()
 	}
+	if failed.Code == apierror.CodeNotFound { // the code's fix is about paths
+		return "Take ids and keys from tools that list them."
+	}
 	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.payments).Fix)
 }
 

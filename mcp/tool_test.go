@@ -129,7 +129,7 @@ func TestArgumentErrorsSayWhatIsAllowed(t *testing.T) {
 		"a window that is long": {"list_events", `{"from":"2025-01-01","to":"2026-01-01"}`, "to is more than 90 days after from"},
 		"several ways to name":  {"resolve_proposal", `{"title":"a","url":"b"}`, "exactly one"},
 		"a text from nowhere":   {"get_topic", `{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20001}`, "textLimit must be an integer from 1 to 20000"},
-		"nobody":                {"get_proposal", `{"proposalKey":"` + string(unknownKey) + `"}`, "NOT_FOUND: there is no proposal"},
+		"nobody":                {"get_proposal", `{"proposalKey":"` + string(unknownKey) + `"}`, string(unknownKey) + "\". Take ids and keys from tools that list them. (request "},
 		"choices that are many": {"get_proposal", `{"proposalKey":"` + string(hugeKey) + `"}`, "include asks for"},
 	} {
 		t.Run(name, func(t *testing.T) {
