@@ -81,6 +81,9 @@ func TestEachRouteHasAShortPage(t *testing.T) {
 			if len(route.Title) > 40 || !strings.HasPrefix(page, "# "+route.Title+"\n") {
 				t.Errorf("got %.60q, want a title of at most 40 characters", page)
 			}
+			if part := route.Media != nil; part != (strings.Contains(page, "/<part>'") || strings.Contains(page, "/<revision>/1'")) {
+				t.Errorf("got %s, want the request of a part as the manifest names it", page)
+			}
 			for _, param := range route.Params {
 				if !strings.Contains(page, "| `"+param.Name+"`") {
 					t.Errorf("got no parameter %s, want all", param.Name)

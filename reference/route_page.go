@@ -56,7 +56,11 @@ func sampleTarget(route routes.Route, examples api.Examples) string {
 	for _, one := range route.Params {
 		switch {
 		case one.In == param.InPath:
-			target = strings.Replace(target, ":"+one.Name, url.PathEscape(examples.Of(one)), 1)
+			value := url.PathEscape(examples.Of(one))
+			if route.Media != nil && one.Kind == param.Text && one.Name != "daoId" { // the manifest states it
+				value = "<" + one.Name + ">"
+			}
+			target = strings.Replace(target, ":"+one.Name, value, 1)
 		case one.Required || one.Sample:
 			query = append(query, one.Name+"="+url.QueryEscape(examples.Of(one)))
 		}
