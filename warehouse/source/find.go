@@ -78,7 +78,7 @@ var ErrIgnored = errors.New("folders are searched for *.ndjson and *.jsonl alone
 // fileSearch collects files without opening them.
 type fileSearch struct {
 	// ignored are the files of ErrIgnored.
-	ignored []string
+	ignored  []string
 	files    []File
 	problems []error
 	// seen holds the resolved paths of files, and of folders that a path or a link leads to.
