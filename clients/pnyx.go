@@ -2187,7 +2187,7 @@ type DossierAction struct {
 
 // DossierAddress is an address and what is known of it.
 type DossierAddress struct {
-	Address  string  `json:"address"`  // The address in lower case.
+	Address  string  `json:"address"`  // The address in lower case; empty if the line of an import that states the action was rejected.
 	Name     *string `json:"name"`     // What the DAO, the table of tokens or the token itself calls it, or “Governor”, “Timelock” or “Voting token”; null if unknown.
 	Contract *bool   `json:"contract"` // contract says whether it has code, proxy whether it is a proxy; null where unknown.
 	Proxy    *bool   `json:"proxy"`    // contract says whether it has code, proxy whether it is a proxy; null where unknown.

@@ -2569,7 +2569,9 @@ class DossierAddress(TypedDict):
     """An address and what is known of it."""
 
     address: str
-    """The address in lower case."""
+    """The address in lower case; empty if the line of an import that states the action was
+    rejected.
+    """
     name: str | None
     """What the DAO, the table of tokens or the token itself calls it, or “Governor”, “Timelock” or
     “Voting token”; null if unknown.

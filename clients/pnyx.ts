@@ -2540,7 +2540,9 @@ export interface DossierAction {
 
 /** An address and what is known of it. */
 export interface DossierAddress {
-  /** The address in lower case. */
+  /**
+   * The address in lower case; empty if the line of an import that states the action was rejected.
+   */
   address: string;
   /**
    * What the DAO, the table of tokens or the token itself calls it, or “Governor”, “Timelock” or

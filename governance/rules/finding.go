@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 10
+const FindingsVersion = 11
 
 // The rules that code names.
 const (
