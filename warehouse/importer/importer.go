@@ -257,6 +257,9 @@ func (f *fileImport) add(r record.Record) error {
 func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {
 	f.rejected++
 	f.noteReject(rejected.Record, kind)
+	if rejected.Record != nil {
+		kind = rejected.Record.Kind()
+	}
 	f.report.Rejected++
 	report := f.kindReport(kind)
 	report.Read++
