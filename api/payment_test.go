@@ -268,6 +268,15 @@ func TestPendingSettlementIsAnsweredOnRetry(t *testing.T) {
 	n.wantCharged(1)
 }
 
+func TestRefusedPaymentsSayNothingOfTheFreeBucket(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{payments: facilitator.NewLedger(t), freeRate: 60})
+	for payment, limit := range map[string]string{"": `"free";r=19;t=1`, "no payment": ""} {
+		got := n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {payment}})
+		env.Want(t, limit, got.header.Get("RateLimit"), payment, "what is left of the free bucket")
+	}
+}
+
 func TestPayersAreRateLimited(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)

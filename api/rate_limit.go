@@ -41,7 +41,7 @@ func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	case s.decided:
 		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], &s.grant)))
 		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], &s.grant, s.now)))
-	case s.limited && a.freePolicy != "":
+	case s.address != ratelimit.Decision{} && a.freePolicy != "": // a payment takes from a bucket of its own
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
 		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
 		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))

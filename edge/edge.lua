@@ -210,6 +210,10 @@ function edge.copy_body()
     end
 end
 
+-- recognisable bounds the URLs that are compared with patterns, in bytes: that takes a time which grows with the
+-- square of the length. The longest cursor fits.
+local recognisable = 4096
+
 -- free names a free response, and passes requests for it as enter does. A URL that is not
 -- recognised is not cached.
 function edge.free(timeout)
@@ -217,7 +221,7 @@ function edge.free(timeout)
     if var.conditional ~= "" then
         edge.prepare()
     end
-    local canonical = remembered(names, var.request_uri, "canonical")
+    local canonical = #var.request_uri <= recognisable and remembered(names, var.request_uri, "canonical") or ""
     if canonical == "" then
         var.unrecognised = "1"
         return

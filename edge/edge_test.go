@@ -343,6 +343,7 @@ func TestUnrecognizedURLsAreProxiedAndNotCached(t *testing.T) { //nolint:tparall
 		"/v2/daos?limit", "/v2/daos?x=1", "/v2/daos?limit=5&", "/v2/daos?limit=5&x=1", "/v2/daos?hasVoteData=TRUE",
 		"/v2/daos?coverageStatus=nonsense", "/v2/d%61os", "/v2//daos", "/v2/./daos", "/v2/daos/a/../b", "/v2/daos/a%2Fb", "/v2/daos/", "/v2/daos/a?x=1",
 		"/v2/meta/usage", "/", "/nowhere", "/v2/daos?limit=5+", "/docs?x=1",
+		"/v2/daos?cursor=" + strings.Repeat("x", 4096),
 	} {
 		t.Run(path, func(t *testing.T) {
 			e, before := e.with(t), o.asked.Load()
