@@ -82,6 +82,9 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 			t.Errorf("%s: the node got %q, want %q", name, got, want)
 		}
 	}
+	with := env.Must(e.client.Post(e.base+mcp.Path+"/", "application/json", strings.NewReader(body)))(t)
+	defer with.Body.Close()
+	env.Want(t, "POST "+body, string(env.Must(io.ReadAll(with.Body))(t)), "the answer to a call with a slash at the end")
 	if got := e.call(strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); got.status != http.StatusAccepted || got.body != "" {
 		t.Errorf("a notification: got %d %q, want 202 without a body", got.status, got.body)
 	}
@@ -91,7 +94,7 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 		}
 	}
 	e.wantMetrics(map[string]float64{
-		"pnyx_edge_requests_total cache=none route=mcp status=200": 5,
+		"pnyx_edge_requests_total cache=none route=mcp status=200": 6,
 		"pnyx_edge_requests_total cache=none route=mcp status=202": 1,
 	})
 }

@@ -155,7 +155,7 @@ func routeLabels(table []routes.Route, documents []string) (all []routeLabel) {
 	for _, path := range append(documents, api.PathHome) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
-	all = append(all, routeLabel{mcp.Path, mcp.RouteName})
+	all = append(all, routeLabel{"~^" + mcp.Path + "/?$", mcp.RouteName})
 	for _, path := range explore.Patterns() {
 		all = append(all, routeLabel{labelPath(path), explore.RouteName})
 	}
