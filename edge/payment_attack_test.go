@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,15 @@ func TestAttackATimeoutThatIsTooShortTakesNoPayment(t *testing.T) {
 	}
 	env.Want(t, 0, n.ledger.Calls("verify")+n.ledger.Calls("settle"), "calls of the facilitator")
 	n.wantSold(n.with(payment, pathOf(0)), 1)
+}
+
+func TestAttackTheTokenOfTheEdgeFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	other := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
+	moved := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	t.Cleanup(moved.Close)
+	startEdge(t, moved.URL)
+	env.Want(t, 0, other.asked.Load(), "requests at another host")
 }
 
 // wantPending checks that the caller is told to send the same payment again.

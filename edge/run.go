@@ -106,7 +106,11 @@ func (o *Options) checkOrigin(ctx context.Context) error {
 		return fmt.Errorf("origin %q: %w", o.Origin, err)
 	}
 	request.Header.Set(access.HeaderInternal, o.Token)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		// A redirect would carry the token to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil // it does not answer yet

@@ -42,3 +42,15 @@ func TestAttackAnswersOfUpstreamsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestAttackARedirectOfAnRPCEndpointIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Store(true) }))
+	t.Cleanup(other.Close)
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(server.Close)
+	if err := newChain(server.URL).call(t.Context(), "eth_blockNumber", []any{}, new(string)); err == nil || asked.Load() {
+		t.Errorf("got %v, and another host was asked: %t; want an error alone", err, asked.Load())
+	}
+}

@@ -54,7 +54,9 @@ type chain struct {
 }
 
 func newChain(address string) *chain {
-	return &chain{url: address, client: &http.Client{Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
+	return &chain{url: address, client: &http.Client{
+		Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, CheckRedirect: refuseRedirect,
+	}}
 }
 
 type log struct {
