@@ -15,9 +15,12 @@ import (
 // noChoice is the label of a ballot that supports nothing.
 const noChoice = "None"
 
+// maxBallotLabel bounds the text of a ballot, which may name all choices: a page has hundreds of them.
+const maxBallotLabel = 16 << 10
+
 // describeBallot returns the text of a whole ballot, and whether it is invalid: of the choices that
 // upstream states it names others, one twice, or not as many as it has to. Then its text is the
-// choice as published.
+// choice as published. A text above maxBallotLabel is cut, and ends in "…".
 func describeBallot(raw string, choices voteChoices) (label string, invalid bool) {
 	labels := choices.labels
 	var keys []string
@@ -48,10 +51,11 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 			invalid = true
 		}
 	}
-	if invalid {
-		return raw, true
+	label = raw
+	if !invalid {
+		label = ballotLabel(raw, labels)
 	}
-	return ballotLabel(raw, labels), false
+	return governance.Shorten(label, maxBallotLabel), invalid
 }
 
 // ballotLabel returns the text of a whole ballot: its choice, all choices that it approves

@@ -41,7 +41,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	for i := range 100_000 {
 		long.WriteString(`,"` + strconv.Itoa(i) + `"`)
 	}
-	for raw, want := range map[string]int{"4": len("Choice 4"), "[4,4]": len("Choice 4"), "[0" + long.String() + "]": 1_388_888} {
+	for raw, want := range map[string]int{"4": len("Choice 4"), "[4,4]": len("Choice 4"), "[0" + long.String() + "]": maxBallotLabel + len("…")} {
 		if label, invalid := describeBallot(raw, voteChoices{}); invalid || len(label) != want {
 			t.Errorf("without known choices: got %.40s, %d bytes, %t, want %d", label, len(label), invalid, want)
 		}
