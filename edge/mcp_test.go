@@ -18,7 +18,12 @@ import (
 // call posts a body to /mcp; headers alternate names and values.
 func (e *nginx) call(body io.Reader, headers ...string) answer {
 	e.Helper()
-	request := env.Must(http.NewRequest(http.MethodPost, e.base+mcp.Path, body))(e)
+	return e.post(mcp.Path, body, headers...)
+}
+
+func (e *nginx) post(path string, body io.Reader, headers ...string) answer {
+	e.Helper()
+	request := env.Must(http.NewRequest(http.MethodPost, e.base+path, body))(e)
 	request.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Add(headers[i], headers[i+1])
@@ -82,9 +87,7 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 			t.Errorf("%s: the node got %q, want %q", name, got, want)
 		}
 	}
-	with := env.Must(e.client.Post(e.base+mcp.Path+"/", "application/json", strings.NewReader(body)))(t)
-	defer with.Body.Close()
-	env.Want(t, "POST "+body, string(env.Must(io.ReadAll(with.Body))(t)), "the answer to a call with a slash at the end")
+	env.Want(t, "POST "+body, e.post(mcp.Path+"/", strings.NewReader(body)).body, "the answer to a call with a slash at the end")
 	if got := e.call(strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); got.status != http.StatusAccepted || got.body != "" {
 		t.Errorf("a notification: got %d %q, want 202 without a body", got.status, got.body)
 	}
