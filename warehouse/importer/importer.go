@@ -260,6 +260,9 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	if rejected.Record != nil {
 		kind = rejected.Record.Kind()
 	}
+	if ref, known := sourceOf(rejected.Record); known && ref.ID != "" && !f.TolerateRejects {
+		f.lacking.add(kind, ref) // the file may have no other record of it
+	}
 	f.report.Rejected++
 	report := f.kindReport(kind)
 	report.Read++
