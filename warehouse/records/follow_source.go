@@ -42,8 +42,7 @@ type SourceFollow struct {
 	Error string
 }
 
-// SourceFollows returns how following each source goes at a time. Those that are off, and
-// were never read to the end, are left out.
+// SourceFollows returns how following each source goes at a time.
 func SourceFollows(ctx context.Context, w *warehouse.Warehouse, at time.Time) (map[record.SourceRef]SourceFollow, error) {
 	type rejects struct {
 		Upstream string
@@ -60,16 +59,12 @@ func SourceFollows(ctx context.Context, w *warehouse.Warehouse, at time.Time) (m
 	if err != nil {
 		return nil, err
 	}
-	follows := sourceFollows(cursors, at)
-	upstreams := map[record.SourceRef]string{}
-	for _, c := range cursors {
-		upstreams[c.Source()] = c.Upstream
-	}
+	follows, upstreams := sourceFollows(cursors, at), followedAt(cursors)
 	// What is of no source counts for each source of its upstream, as its pollers do.
 	for _, r := range rejected {
 		source := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
 		for of := range follows {
-			if of == source || r.SourceID == "" && upstreams[of] == r.Upstream {
+			if upstreams[of] == r.Upstream && (of == source || r.SourceID == "") {
 				f := follows[of]
 				f.Status.Rejected += r.Rejected
 				f.LatestReject = r.Latest
@@ -91,6 +86,17 @@ func (f *SourceFollow) lack(what string) {
 	}
 }
 
+// followedAt returns the upstream of each source, which may have been followed at others before.
+func followedAt(cursors []FollowCursor) map[record.SourceRef]string {
+	upstreams := map[record.SourceRef]string{}
+	for _, c := range cursors {
+		if source := c.Source(); upstreams[source] == "" || c.Poller == FollowSource && c.State != governance.SourceOff {
+			upstreams[source] = c.Upstream
+		}
+	}
+	return upstreams
+}
+
 // sourceFollows evaluates cursors. The pollers of an upstream that have no source count for
 // each of its sources.
 func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]SourceFollow {
@@ -101,9 +107,10 @@ func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]So
 			shared[c.Upstream] = append(shared[c.Upstream], c)
 		}
 	}
+	upstreams := followedAt(cursors)
 	for _, c := range cursors {
 		switch {
-		case c.SourceID == "":
+		case c.SourceID == "", c.Upstream != upstreams[c.Source()]:
 			continue
 		case c.Poller == FollowSource:
 			pollers[c.Source()] = append(pollers[c.Source()], shared[c.Upstream]...)

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -89,6 +90,28 @@ func TestSourceStateIsTheWorstOfItsPollers(t *testing.T) {
 			}
 			check.Want(t, 3, got.Status.Gaps, "gaps", "the sum over the pollers, 3")
 		})
+	}
+}
+
+// A space was followed at another hub before, where its past was not read and a poller failed.
+func TestSourceThatMovedIsEvaluatedWhereItIsFollowed(t *testing.T) {
+	t.Parallel()
+
+	source := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	for _, former := range []string{"a former hub", "the former hub"} { // before and after "hub", in order
+		left := pollers(func(poller map[string]*FollowCursor) {
+			poller["backfill"].Done, poller["backfill"].Lacks = 10, "some of what it had"
+			for _, c := range poller {
+				c.Upstream, c.State, c.Error = former, governance.SourceOff, "gone"
+			}
+		})
+		now := pollers(nil)
+		all := append(slices.Clone(left), now...)
+		if former > "hub" {
+			all = append(now, left...)
+		}
+		check.WantSame(t, former, sourceFollows(pollers(nil), noon)[source], sourceFollows(all, noon)[source])
+		check.Want(t, governance.SourceOff, sourceFollows(left, noon)[source].Status.State, "the source that is followed nowhere")
 	}
 }
 
