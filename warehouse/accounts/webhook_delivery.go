@@ -53,6 +53,8 @@ type Message struct {
 	Subject string
 	// HappenedAt is the time of the event, or the detection of the signal.
 	HappenedAt time.Time
+	// Version is later than the version with which it was MessageWithdrawn; zero if it was not.
+	Version uint64
 }
 
 // MessageQuery selects messages. They come in order of time, then id.
@@ -62,8 +64,8 @@ type MessageQuery struct {
 	After, Through int64
 	// Since is the earliest time of a message.
 	Since time.Time
-	// UnqueuedFor leaves out what this endpoint has in its queue, in whatever state; empty
-	// for nothing.
+	// UnqueuedFor leaves out what this endpoint has in its queue, in whatever state but
+	// MessageWithdrawn; empty for nothing.
 	UnqueuedFor string
 	// ID selects one message; empty for all.
 	ID string

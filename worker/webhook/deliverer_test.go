@@ -16,6 +16,7 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse/accounts"
+	"pnyx/warehouse/feed"
 )
 
 // startDeliverer runs a leader's deliverer, and returns how to end its term.
@@ -256,6 +257,28 @@ func TestQueueIsReadInParts(t *testing.T) {
 		env.Want(t, want, env.Must(r.deliver(t.Context()))(t), "messages")
 	}
 	env.Want(t, 0, len(in.messages()), "messages that left the feed")
+}
+
+// A reorganization takes a proposal away while its receiver is down, and brings it back.
+func TestEventThatReturnsToTheFeedIsSent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusServiceUnavailable) })
+	e := l.add(in.URL)
+	id := l.event("p1_a", rules.ProposalCreated, 5)
+	l.deliver(l.startTerm(), e.ID)
+	f := feed.NewFeed(l.warehouse)
+	stored := env.Must(f.StoredEvents(t.Context(), []feed.FeedItem{{l.items}}))(t)
+	env.Must(f.ReplaceEvents(t.Context(), l.revision(), stored, nil))(t)
+	in.answerWith(nil)
+	l.pass(time.Minute)
+	l.deliver(l.startTerm(), e.ID)
+	env.WantSame(t, "attempts before it was away", []string{id}, in.ids())
+	l.event("p1_a", rules.ProposalCreated, 4)
+	for range 2 {
+		l.deliver(l.startTerm(), e.ID)
+		env.WantSame(t, "attempts", []string{id, id}, in.ids())
+	}
 }
 
 func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {

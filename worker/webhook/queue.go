@@ -39,7 +39,7 @@ func CheckTypes(patterns []string) error {
 func queueFor(
 	ctx context.Context, w *warehouse.Warehouse, q accounts.MessageQuery, endpoints []accounts.Webhook, row accounts.Delivery,
 ) (map[string]int, error) {
-	queued, q := map[string]int{}, q
+	queued, q, least := map[string]int{}, q, row.Version
 	q.Limit = pageSize
 	for {
 		messages, err := accounts.NewAccounts(w).Messages(ctx, q)
@@ -51,6 +51,7 @@ func queueFor(
 			for _, m := range messages {
 				if e.Wants(m.Type, m.DAOID) {
 					row.EndpointID, row.MessageID, row.MessageType, row.Subject, row.HappenedAt = e.ID, m.ID, m.Type, m.Subject, m.HappenedAt
+					row.Version = max(least, m.Version)
 					rows = append(rows, row)
 					queued[e.ID]++
 				}
