@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +28,7 @@ import (
 	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
 	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -326,10 +329,14 @@ func TestAbandonedBatchIsCommitted(t *testing.T) {
 	w, url := openURL(t)
 	hash := ref("p").Hash()
 	for _, age := range []string{"10 MINUTE", "1 SECOND"} {
-		env.MustDo(t, raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals) "+
-			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", hexOf(hash)))
+		env.MustDo(t, raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals, first_version) "+
+			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)], 7", hexOf(hash)))
 	}
 	env.MustDo(t, records.CommitAbandoned(t.Context(), w))
+	journal := env.Must(feed.JournalSince(t.Context(), w, time.Now().Add(-time.Minute)))(t)
+	if len(journal) != 1 || journal[0].FirstVersion != 7 {
+		t.Errorf("got %+v, want the lowest version of the batch's records, 7", journal)
+	}
 	batches := env.Must(records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)))(t)
 	if len(batches) != 1 || !batches[0].Changes.Proposals[hash] {
 		t.Errorf("got %+v, want the one abandoned batch", batches)
@@ -398,6 +405,27 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 	if got := catalog.OwnerOf(record.SourceRef{Provider: governance.Discourse, ID: "harbor"}); got == "harbor" {
 		t.Error("a source that is not known belongs to a declared DAO by its id")
 	}
+}
+
+func TestAnalystsReadTheDAOsOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	w, conn := openViews(t)
+	source := func(provider governance.Provider, id, name string, flagged bool) *record.Source {
+		return &record.Source{SourceRef: record.SourceRef{Provider: provider, ID: id}, Name: name, Flagged: flagged}
+	}
+	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "harbor.eth"}}})
+	appendAll(t, w, source(governance.Snapshot, "harbor.eth", "Harbor's", true), source(governance.Tally, "harbor", "Not Harbor", false),
+		source(governance.Snapshot, "port", "Port", false), source(governance.Tally, "port", "Another port", true), source(governance.Tally, "nameless", "", false))
+	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "harbor"})
+	writeStates(t, w, counts.ProposalState{
+		Ref: ref("p").Hash(), SourceID: "harbor", Revision: 1, Identity: governance.Identity{DAOID: "snapshot:harbor", Provider: governance.Snapshot, ExternalID: "p"},
+	})
+	catalog, want := env.Must(records.ReadCatalog(t.Context(), w))(t), []string{}
+	for id, dao := range catalog.DAOs {
+		want = append(want, fmt.Sprint(id, " ", dao.Name, " ", catalog.Sources[dao.Sources[0]].Flagged))
+	}
+	slices.Sort(want)
+	env.WantSame(t, "DAOs", want, env.Column(t, conn, "SELECT concat(dao_id, ' ', name, ' ', toString(flagged)) FROM daos ORDER BY dao_id"))
 }
 
 func TestAttackAClockThatIsSetBackLosesNoChange(t *testing.T) {

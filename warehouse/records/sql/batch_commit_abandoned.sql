@@ -1,4 +1,4 @@
-INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, names_voters, ballot_proposals, ballot_voters, has_names)
+INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, first_version, names_voters, ballot_proposals, ballot_voters, has_names)
 SELECT
     batch_id,
     import_id,
@@ -6,6 +6,7 @@ SELECT
     proposals,
     source_providers,
     source_ids,
+    first_version,
     names_voters,
     ballot_proposals,
     ballot_voters,
