@@ -1,5 +1,5 @@
--- A declared DAO has its declared name. A source that no DAO claims is a DAO of its own,
--- with the name of the source: Catalog.addUnclaimedSources.
+-- A declared DAO has its declared name. A source that no DAO claims is a DAO of its own, with
+-- its name or else its id: Catalog.addUnclaimedSources.
 CREATE OR REPLACE VIEW $views.daos
 (
     dao_id String COMMENT 'Id of the DAO, the same in all views and in the API.',
@@ -58,8 +58,11 @@ FROM
     UNION ALL
 
     SELECT
-        source_id,
-        name,
+        if(
+            source_id GLOBAL IN (SELECT dao_id FROM $data.daos) OR row_number() OVER (PARTITION BY source_id ORDER BY toString(provider)) > 1,
+            concat(toString(provider), ':', source_id), source_id
+        ),
+        if(name = '', source_id, name),
         toString(provider),
         0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, flagged
     FROM $data.sources FINAL
@@ -73,8 +76,8 @@ FROM
 
     SELECT
         dao_id,
-        '',
-        '',
+        min(toString(source_id)),
+        '~', -- after all providers
         count(),
         countIf(lifecycle = 'active'),
         countIf(lifecycle = 'pending'),
@@ -96,8 +99,8 @@ FROM
 
     SELECT
         dao_id,
-        '',
-        '',
+        host,
+        '~',
         0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL
     FROM $data.topic_states FINAL
 
