@@ -572,6 +572,8 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
 	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}, false))
+	run.ObservedAt, run.AsOf = run.ObservedAt.Add(time.Second), at("2024-04-01T00:00:00Z")
+	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}, true))
 	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
 	catalog = env.Must(records.WithRecords(t.Context(), w, catalog))(t)
 	got := catalog.Sources[space]

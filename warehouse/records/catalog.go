@@ -20,8 +20,6 @@ type Catalog struct {
 	Owner map[record.SourceRef]string
 	// Sources describes each known source.
 	Sources map[record.SourceRef]CatalogSource
-	// ObservedAt is the start of the newest completed sync; nil without any.
-	ObservedAt *governance.Timestamp
 }
 
 // CatalogDAO is one DAO of the catalog.
@@ -49,7 +47,7 @@ type CatalogSource struct {
 	FirstImportEndedAt *governance.Timestamp
 	// Lacks is true if the last import lacked records.
 	Lacks bool
-	// AsOf is the time that the last import states; nil where it states none.
+	// AsOf is the time that the last import states that lacked no records; nil where it states none.
 	AsOf *governance.Timestamp
 	// Follow says how following the source goes; nil for one that is not followed.
 	Follow *SourceFollow
@@ -186,11 +184,6 @@ func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalo
 
 func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) (err error) {
 	c.Sources, err = findSources(ctx, w, "read sources", "catalog_sources")
-	for _, s := range c.Sources {
-		for _, at := range []*governance.Timestamp{s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt} {
-			c.ObservedAt = governance.Later(c.ObservedAt, at)
-		}
-	}
 	return err
 }
 

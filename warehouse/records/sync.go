@@ -16,15 +16,15 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// MarkSynced records that an import read all records of one kind of the sources, or lacks some of those
-// that one has read before, and commits a batch that names the sources, so that the publisher updates them.
+// MarkSynced records that an import read all records of one kind of the sources, as of when it states, or lacks
+// some of those that one has read before, and commits a batch that names the sources, so that the publisher updates them.
 func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind record.Kind, sources []record.SourceRef, lacks bool) error {
-	firstEnded, err := firstEnded(ctx, w, kind, sources)
+	synced, err := findSyncs(ctx, w, kind, sources)
 	if err != nil {
 		return err
 	}
 	if lacks {
-		sources = slices.Collect(maps.Keys(firstEnded))
+		sources = slices.Collect(maps.Keys(synced))
 	}
 	if len(sources) == 0 {
 		return nil
@@ -36,12 +36,15 @@ func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind re
 	now := time.Now()
 	err = warehouse.InsertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, as_of, first_ended_at, import_id, lacks)",
 		fmt.Sprintf("mark %s synced", kind), sources, func(insert driver.Batch, source record.SourceRef) error {
-			ended, repeated := firstEnded[source]
+			state, repeated := synced[source]
 			if !repeated {
-				ended = now
+				state.EndedAt = now
+			}
+			if !lacks {
+				state.AsOf = run.AsOf
 			}
 			return insert.Append(
-				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(run.AsOf), ended, run.ID, lacks)
+				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(state.AsOf), state.EndedAt, run.ID, lacks)
 		})
 	if err != nil {
 		return err
@@ -49,20 +52,25 @@ func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind re
 	return commitBatch(ctx, w, b)
 }
 
-// firstEnded returns when the first import ended that read all records of one kind of the
-// sources that have one.
-func firstEnded(
+// storedSync is when the first import ended that read all records of one kind of a source, and as of when the last one did.
+type storedSync struct {
+	EndedAt time.Time
+	AsOf    *governance.Timestamp
+}
+
+// findSyncs returns the syncs of one kind of the sources that have one.
+func findSyncs(
 	ctx context.Context, w *warehouse.Warehouse, kind record.Kind, sources []record.SourceRef,
-) (map[record.SourceRef]time.Time, error) {
+) (map[record.SourceRef]storedSync, error) {
 	type row struct {
 		Provider governance.Provider
 		SourceID string
-		EndedAt  time.Time
+		storedSync
 	}
 	providers, ids := splitRefs(sources)
 	rows, err := warehouse.Find[row](ctx, w, "read when first imports ended", sqlText("sync_first_ended"), clickhouse.Named("kind", string(kind)),
 		clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
-	return warehouse.Keyed(rows, err, func(r row) (record.SourceRef, time.Time) {
-		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.EndedAt
+	return warehouse.Keyed(rows, err, func(r row) (record.SourceRef, storedSync) {
+		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.storedSync
 	})
 }
