@@ -24,6 +24,11 @@ type fileGaps struct {
 	met  map[uint64]bool
 }
 
+// areKnown reports whether the file is known to lack ballots.
+func (g *fileGaps) areKnown() bool {
+	return g.lacksSome || slices.Contains(slices.Collect(maps.Values(g.proposals)), true)
+}
+
 func (f *fileImport) noteBallot(b *record.Ballot) {
 	g := f.gaps
 	if b.Proposal != g.of {

@@ -3,6 +3,7 @@ package importer_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -96,6 +97,20 @@ func TestRejectedBallotsLeaveGapsUntilTheMendedFileIsImported(t *testing.T) {
 				t.Errorf("got %q, want %q to lack ballots after each import", got, c.want)
 			}
 		})
+	}
+}
+
+// TestNobodyReadsBallotsBeforeWhatTheyLack looks at each commit.
+func TestNobodyReadsBallotsBeforeWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string][]string{
+		"1": {voteOn("a", "0x1", 1), voteOn("a", "0x2", -1)}, "cut 1": {voteOn("a", "0x1", 1)},
+	} {
+		w := env.Warehouse(t)
+		var lacking []string
+		w.OnCommit(func(context.Context) { lacking = append(lacking, lackingBallots(t, w)) })
+		importText(t, w, map[string][]string{name: lines})
+		env.WantSame(t, name, []string{"a", "a"}, lacking)
 	}
 }
 

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"pnyx/warehouse"
@@ -16,7 +17,7 @@ const retryTimeout = time.Minute
 // twice changes nothing.
 func (r *importRun) append(ctx context.Context, of batch) (counts records.Counts, err error) {
 	run := r.run
-	if of.whole {
+	if of.whole && !slices.ContainsFunc(r.files, (*fileGaps).areKnown) {
 		run.Unread = nil
 	}
 	err = r.retry(ctx, func() error {
