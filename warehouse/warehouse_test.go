@@ -413,7 +413,8 @@ func TestAnalystsReadTheDAOsOfTheCatalog(t *testing.T) {
 	source := func(provider governance.Provider, id, name string, flagged bool) *record.Source {
 		return &record.Source{SourceRef: record.SourceRef{Provider: provider, ID: id}, Name: name, Flagged: flagged}
 	}
-	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "harbor.eth"}}})
+	harbors := []record.SourceRef{{Provider: governance.Snapshot, ID: "harbor.eth"}}
+	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: harbors}, &record.DAO{ID: "later", Name: "Later", Sources: harbors})
 	appendAll(t, w, source(governance.Snapshot, "harbor.eth", "Harbor's", true), source(governance.Tally, "harbor", "Not Harbor", false),
 		source(governance.Snapshot, "port", "Port", false), source(governance.Tally, "port", "Another port", true), source(governance.Tally, "nameless", "", false))
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "harbor"})
@@ -422,7 +423,7 @@ func TestAnalystsReadTheDAOsOfTheCatalog(t *testing.T) {
 	})
 	catalog, want := env.Must(records.ReadCatalog(t.Context(), w))(t), []string{}
 	for id, dao := range catalog.DAOs {
-		want = append(want, fmt.Sprint(id, " ", dao.Name, " ", catalog.Sources[dao.Sources[0]].Flagged))
+		want = append(want, fmt.Sprint(id, " ", dao.Name, " ", len(dao.Sources) > 0 && catalog.Sources[dao.Sources[0]].Flagged))
 	}
 	slices.Sort(want)
 	env.WantSame(t, "DAOs", want, env.Column(t, conn, "SELECT concat(dao_id, ' ', name, ' ', toString(flagged)) FROM daos ORDER BY dao_id"))

@@ -117,9 +117,10 @@ FROM
     FROM
     (
         SELECT
-            dao_id,
+            min(daos.dao_id) AS dao_id,
             arrayJoin(arrayMap(n -> (source_providers[n], source_ids[n]), arrayEnumerate(source_ids))) AS claimed
         FROM $data.daos FINAL
+        GROUP BY claimed
     )
     WHERE claimed.1 != 'discourse'
 )
