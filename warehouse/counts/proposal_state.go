@@ -64,7 +64,7 @@ type ProposalState struct {
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times, and LastVotedAt is
 	// the latest known time of a ballot; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt, LastVotedAt *governance.Timestamp
-	// NextChangeAt is when the passing of time changes the lifecycle; nil for never.
+	// NextChangeAt is when the passing of time changes the lifecycle or UpdatedAt; nil for never.
 	NextChangeAt *governance.Timestamp
 	// QuorumReached is the value of the vote summary; nil if unknown.
 	QuorumReached *bool
@@ -185,8 +185,8 @@ func PublishedIdentities(
 	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, governance.Identity) { return r.Ref, r.Identity })
 }
 
-// ProposalsDue returns the proposals whose lifecycle has changed by now, through the
-// passing of time alone, since they were published.
+// ProposalsDue returns the proposals that have changed by now, through the passing of time
+// alone, since they were published.
 func ProposalsDue(ctx context.Context, w *warehouse.Warehouse, now time.Time) ([]record.RefHash, error) {
 	return warehouse.Find[record.RefHash](ctx, w, "list proposals due", sqlText("proposal_state_due"), now.UnixMilli())
 }

@@ -44,7 +44,7 @@ func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) 
 		linkNames: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
 	}
 	e.key = e.identity.ProposalKey()
-	e.lifecycle, e.nextChangeAt = lifecycleOf(p, stamp)
+	e.lifecycle, e.nextChangeAt = lifecycleOf(p, stamp), nextTurn(p, stamp)
 	e.result = countVotes(p, ballots, e.lifecycle == governance.Closed)
 	e.outcome = e.outcomeOf()
 	e.createdAt = governance.FirstKnown(p.CreatedAt, p.StartAt)
@@ -55,26 +55,47 @@ func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) 
 	return e
 }
 
-// lifecycleOf returns the lifecycle of a proposal, and when the clock alone will change it. A final
-// state from upstream overrides the times, the times override any other state.
-func lifecycleOf(p records.Proposal, now governance.Timestamp) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
+// lifecycleOf returns the lifecycle of a proposal. A final state from upstream overrides the times, the
+// times override any other state.
+func lifecycleOf(p records.Proposal, now governance.Timestamp) governance.Lifecycle {
 	switch {
 	case governance.IsVoteOver(p.State, p.UpstreamStatus):
-		return governance.Closed, nil
+		return governance.Closed
 	case p.EndAt != nil && *p.EndAt <= now:
-		return governance.Closed, nil
+		return governance.Closed
 	case p.StartAt != nil && *p.StartAt > now:
-		return governance.Pending, p.StartAt
+		return governance.Pending
 	case p.StartAt != nil || p.EndAt != nil:
-		return governance.Active, p.EndAt
+		return governance.Active
 	}
 	switch {
 	case p.State == governance.UpstreamPending:
-		return governance.Pending, nil
+		return governance.Pending
 	case p.State != "": // open, or an unknown word
-		return governance.Active, nil
+		return governance.Active
 	}
-	return governance.Closed, nil
+	return governance.Closed
+}
+
+// turns returns the times at which the clock alone changes lifecycleOf or updatedAt, in no order.
+func turns(p records.Proposal) []*governance.Timestamp {
+	at := []*governance.Timestamp{p.StartAt, p.EndAt}
+	for _, milestone := range p.Milestones {
+		if slices.Contains([]string{rules.ProposalExecuted, rules.ProposalCanceled}, rules.EventOfMilestone(milestone.Type)) {
+			at = append(at, milestone.At)
+		}
+	}
+	return at
+}
+
+// nextTurn returns the first of turns to come.
+func nextTurn(p records.Proposal, now governance.Timestamp) (next *governance.Timestamp) {
+	for _, at := range turns(p) {
+		if at != nil && *at > now && (next == nil || *at < *next) {
+			next = at
+		}
+	}
+	return next
 }
 
 // outcomeOf returns the outcome that upstream states. Where it states none, scores and quorum
@@ -104,13 +125,7 @@ func updatedAt(p records.Proposal, now governance.Timestamp) *governance.Timesta
 		return p.UpdatedAt
 	}
 	latest := p.CreatedAt
-	passed := []*governance.Timestamp{p.StartAt, p.EndAt}
-	for _, milestone := range p.Milestones {
-		if slices.Contains([]string{rules.ProposalExecuted, rules.ProposalCanceled}, rules.EventOfMilestone(milestone.Type)) {
-			passed = append(passed, milestone.At)
-		}
-	}
-	for _, at := range passed {
+	for _, at := range turns(p) {
 		if at != nil && *at <= now {
 			latest = governance.Later(latest, at)
 		}

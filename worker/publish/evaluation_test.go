@@ -64,6 +64,31 @@ func power(text string) *decimal.Decimal {
 	return &d
 }
 
+// What is published stays what it would be if it were published now.
+func TestTheClockChangesNothingThatIsNotDue(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"", "pending", "active", "closed", "canceled", "executed"} {
+		for _, times := range [][2]*governance.Timestamp{{in(2), in(4)}, {in(4), in(2)}, {nil, in(2)}, {in(2), nil}} {
+			p := governorProposal(state, func(p *record.Proposal) {
+				p.CreatedAt, p.StartAt, p.EndAt = in(-9), times[0], times[1]
+				p.Milestones = []record.Milestone{{Type: "executed", At: in(3)}, {Type: "canceled"}, {Type: "expires", At: in(1)}}
+			})
+			published := evaluate(p, "dao", ballots{}, now)
+			for hours := range 6 {
+				at := now.Add(time.Duration(hours) * time.Hour)
+				fresh := evaluate(p, "dao", ballots{}, at)
+				if due := published.nextChangeAt; due != nil && !due.Time().After(at) {
+					published = fresh
+				}
+				if published.lifecycle != fresh.lifecycle || *published.updatedAt != *fresh.updatedAt {
+					t.Errorf("%q, %v, after %d hours: got %s, updated at %s, want %s, %s",
+						state, times, hours, published.lifecycle, published.updatedAt, fresh.lifecycle, fresh.updatedAt)
+				}
+			}
+		}
+	}
+}
+
 func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -75,9 +100,9 @@ func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 		"between":          {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = in(-1), in(2) }), governance.Active, in(2)},
 		"at the end":       {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(0) }), governance.Closed, nil},
 		"upstream says active but the end has passed": {snapshotProposal(func(p *record.Proposal) { p.State = "active" }), governance.Closed, nil},
-		"upstream closed it early":                    {snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(2) }), governance.Closed, nil},
+		"upstream closed it early":                    {snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(2) }), governance.Closed, in(2)},
 		"canceled before the start": {
-			governorProposal("canceled", func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Closed, nil,
+			governorProposal("canceled", func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Closed, in(1),
 		},
 		"no times, upstream says active": {
 			governorProposal("active", func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Active, nil,
