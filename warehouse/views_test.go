@@ -205,7 +205,7 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 	zero.Shares = []decimal.Decimal{decimal.RequireFromString("10")}
 	appendAll(t, w, zero, cast("weighted", "k", "[1,2]", "1", "2"), cast("basic", "a", "1", "1"), cast("basic", "b", "2", "2"), cast("basic", "c", "3", "3"), cast("basic", "d", "4", "4"),
 		cast("basic", "e", "[1,2]", "1", "2"), cast("basic", "g", "0"), weighted, cast("ranked", "h", "[2]", "2"), cast("ranked", "i", "[2,1]", "2", "1"),
-		cast("ranked", "l", "[]"), cast("weighted", "m", "{}"), cast("weighted", "n", `{"1":0.0}`))
+		cast("ranked", "l", "[]"), cast("weighted", "m", "{}"), cast("weighted", "n", `{"1":0.0}`), cast("unstated", "o", "[]"))
 	state := func(id string, v governance.VoteType, labels ...string) counts.ProposalState {
 		s := counts.ProposalState{Ref: ref(id).Hash(), Bounds: governance.Snapshot.ChoiceBounds(v, len(labels)), Revision: 1}
 		s.Identity = governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id}
@@ -218,13 +218,15 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 		}
 		return s
 	}
-	writeStates(t, w,
+	unstated := state("unstated", governance.RankedChoice, "Choice 1")
+	unstated.Bounds.Most = 0
+	writeStates(t, w, unstated,
 		state("basic", governance.Basic, "Sí", "Hmm", "Ni idea"), state("weighted", governance.Weighted, "A", "B"), state("ranked", governance.RankedChoice, "A", "B"))
 	got := env.Column(t, conn, `SELECT concat(vote_id, ' ', ifNull(verdict, '-'), ' ', if(invalid, 'invalid', 'valid'), ' ', toString(choice_voting_powers))
 		FROM ballots ORDER BY vote_id`)
 	want := []string{
 		"a for valid [10]", "b against valid [10]", "c abstain valid [10]", "d - invalid []", "e - invalid []", "f - valid [7.5,2.5]", "g - invalid []",
-		"h - invalid []", "i - valid [10,10]", "j - valid [10]", "k - invalid []", "l - invalid []", "m - invalid []", "n - invalid []",
+		"h - invalid []", "i - valid [10,10]", "j - valid [10]", "k - invalid []", "l - invalid []", "m - invalid []", "n - invalid []", "o - invalid []",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %s, want %s", fmt.Sprint(got), want)

@@ -51,7 +51,7 @@ SELECT
         )
         OR startsWith(ballot.raw_choice, '{') AND empty(ballot.choices)
         OR length(arrayDistinct(named)) != length(named)
-        OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
+        OR length(named) < state.least_choices OR state.most_choices > 0 AND length(named) > state.most_choices
         OR state.choice_form != '' AND state.choice_form != multiIf(startsWith(ballot.raw_choice, '['), 'list', startsWith(ballot.raw_choice, '{'), 'weights', 'number')
     ) AS invalid,
     if(
