@@ -187,8 +187,7 @@ func (c *corrections) addDAO(id string) {
 	c.daos[id] = true
 }
 
-// take returns the proposals and DAOs to publish again. When a publication fails, the next term
-// publishes them with everything else that it finds.
+// take returns the proposals and DAOs to publish again; putBack keeps them when that fails.
 func (c *corrections) take() (refs []record.RefHash, daoIDs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,6 +195,15 @@ func (c *corrections) take() (refs []record.RefHash, daoIDs []string) {
 	clear(c.pending)
 	clear(c.daos)
 	return refs, daoIDs
+}
+
+func (c *corrections) putBack(refs []record.RefHash, daoIDs []string) {
+	for _, ref := range refs {
+		c.add(ref)
+	}
+	for _, id := range daoIDs {
+		c.addDAO(id)
+	}
 }
 
 // arePending reports whether take would return any.

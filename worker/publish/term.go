@@ -380,7 +380,7 @@ func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Resul
 	return in, result, nil
 }
 
-func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) error {
+func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) (err error) {
 	defer t.publisher.Warehouse.HoldBackground(ctx)()
 	now := pulse.Now
 	batches, err := t.unprocessed(ctx, now)
@@ -392,6 +392,11 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 		return err
 	}
 	wrong, wrongDAOs := t.publisher.corrections.take()
+	defer func() {
+		if err != nil {
+			t.publisher.corrections.putBack(wrong, wrongDAOs)
+		}
+	}()
 	due = append(due, wrong...)
 	for _, id := range wrongDAOs {
 		t.lagging[id] = true
