@@ -17,18 +17,33 @@ import (
 type past struct {
 	// First is the block of the contract's creation; nil until it was searched for.
 	First *uint64 `json:"first,omitempty"`
-	// Last is the final block when the Governor was added.
+	// Last is the final block when the Governor was added, last where it was removed in between.
 	Last uint64 `json:"last"`
+	// Spaces are those of a registry that are read.
+	Spaces []string `json:"spaces,omitempty"`
 }
 
 type backfiller struct{ *Chain }
 
-// beginBackfills gives each Governor that has none yet a backfill up to the final block.
-func (c backfiller) beginBackfills(ctx context.Context, final block) error {
+// beginBackfills gives each contract that has none yet a backfill up to the final block. It prolongs one of a
+// contract that was not read for a while, and begins anew one of a registry of which a space is new.
+func (c backfiller) beginBackfills(ctx context.Context, final block, since map[string]uint64) error {
 	var cursors []records.FollowCursor
 	for _, g := range c.governors {
 		cursor := c.backfillCursor(g)
 		if cursor.Position != "" {
+			var p past
+			if err := cursor.ReadPosition(&p); err != nil {
+				return err
+			}
+			last, spaces := max(p.Last, since[g.address]), g.spaces()
+			if slices.ContainsFunc(spaces, func(space string) bool { return !slices.Contains(p.Spaces, space) }) {
+				last, cursor.Covered = final.Number, []records.Interval{} // of that space nothing was read
+			}
+			if last > p.Last || !slices.Equal(spaces, p.Spaces) {
+				cursor.SetPosition(past{p.First, last, spaces})
+				cursors = append(cursors, progress(g, cursor))
+			}
 			continue
 		}
 		first := g.FirstBlock
@@ -43,7 +58,7 @@ func (c backfiller) beginBackfills(ctx context.Context, final block) error {
 		if g.delegating != nil {
 			cursor.State = governance.SourceLive // as what it shares the cursor's source with
 		}
-		cursor.SetPosition(past{First: first, Last: final.Number})
+		cursor.SetPosition(past{First: first, Last: final.Number, Spaces: g.spaces()})
 		cursors = append(cursors, cursor)
 	}
 	_, err := c.journal.Commit(ctx, nil, cursors...)
@@ -246,11 +261,15 @@ func (b *blocks) add(again blocks) (added uint64) {
 	return added
 }
 
-// covered returns the cursor of a Governor's backfill after a range was read, with what it has
-// read and will read.
+// covered returns the cursor of a Governor's backfill after a range was read.
 func (c backfiller) covered(g *governor, first, last uint64) records.FollowCursor {
 	cursor := c.backfillCursor(g)
 	cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
+	return progress(g, cursor)
+}
+
+// progress says in the cursor of a Governor's backfill what it has read and will read.
+func progress(g *governor, cursor records.FollowCursor) records.FollowCursor {
 	var p past
 	if err := cursor.ReadPosition(&p); err != nil || p.First == nil || g.delegating != nil {
 		return cursor

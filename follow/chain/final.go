@@ -98,6 +98,7 @@ func (c *Chain) lookAgain(
 // finalize moves the final block: proposals without a log above it are no longer provisional.
 func (c *Chain) finalize(ctx context.Context, to header, cursor records.FollowCursor) error {
 	moved := c.moved(pollerFinal, to)
+	moved.SetPosition(finalPosition{to.block(), c.at().since})
 	moved.Gaps, moved.Withdrawn = cursor.Gaps, cursor.Withdrawn
 	var settled []records.ChainLogKey
 	c.mu.Lock()

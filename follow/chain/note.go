@@ -50,6 +50,8 @@ type note struct {
 	Stated []string `json:",omitempty"`
 	// SupplyAsked is the start for which the token was asked for its supply.
 	SupplyAsked string `json:",omitempty"`
+	// stored is true once the warehouse has the note, if an empty one.
+	stored bool
 }
 
 // moment is a value of a Governor's clock as a time.
@@ -449,9 +451,23 @@ func (c consultant) loadNotes(ctx context.Context) error {
 		if err := json.Unmarshal([]byte(item.Note), &n); err != nil {
 			return fmt.Errorf("read the note of proposal %s: %w", item.ItemID, err)
 		}
+		n.stored = true
 		c.governors[at].notes[item.ItemID] = &n
 	}
 	return nil
+}
+
+// announce stores an empty note for each new proposal before its record: where the note itself is not written,
+// the contract is asked again.
+func (c consultant) announce(ctx context.Context, g *governor, proposals []proposal) error {
+	var empty []records.FollowedItem
+	for _, p := range proposals {
+		if n := g.note(p.id); !n.stored {
+			n.stored = true
+			empty = append(empty, c.journal.Note(g.source, p.id, note{}))
+		}
+	}
+	return records.WriteFollowedItems(ctx, c.journal.Warehouse, empty)
 }
 
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {

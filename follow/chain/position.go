@@ -29,6 +29,16 @@ type position struct {
 	logged uint64
 	// recent has the highest block with a log of each proposal that has one above final.
 	recent map[records.ChainLogKey]uint64
+	// since has the final block since which each contract is read without a break, by address.
+	since map[string]uint64
+}
+
+// finalPosition is the position of poller final.
+type finalPosition struct {
+	block
+
+	// Since is position.since; nil where an earlier version wrote none.
+	Since map[string]uint64 `json:"since,omitempty"`
 }
 
 // block is a block by number and hash. Its JSON form is the position of a cursor.
@@ -82,7 +92,8 @@ func (c *Chain) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := (backfiller{c}).beginBackfills(ctx, final); err != nil {
+	since := c.readSince(final)
+	if err := (backfiller{c}).beginBackfills(ctx, final.block, since); err != nil {
 		return err
 	}
 	logged, err := records.LastChainLog(ctx, c.journal.Warehouse, c.ChainID)
@@ -91,9 +102,25 @@ func (c *Chain) begin(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.position = position{final: final, tip: final, held: []block{final}, logged: logged, recent: map[records.ChainLogKey]uint64{}}
+	c.position = position{
+		final: final.block, tip: final.block, held: []block{final.block}, logged: logged, recent: map[records.ChainLogKey]uint64{}, since: since,
+	}
 	c.began = true
 	return nil
+}
+
+// readSince returns since when each contract is read: from now on where the blocks up to the final one were read
+// without it.
+func (c *Chain) readSince(final finalPosition) map[string]uint64 {
+	since := map[string]uint64{}
+	for _, g := range c.governors {
+		at, known := final.Since[g.address]
+		if !known && final.Since != nil {
+			at = final.Number
+		}
+		since[g.address] = at
+	}
+	return since
 }
 
 func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
@@ -114,7 +141,7 @@ func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 
 // firstFinal returns the final block at which reading begins: the cursor's, or the
 // present one. A present one becomes the cursor before anything is read.
-func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
+func (c *Chain) firstFinal(ctx context.Context) (final finalPosition, err error) {
 	if cursor := c.cursor(pollerFinal); cursor.Position != "" {
 		return final, cursor.ReadPosition(&final)
 	}
@@ -132,10 +159,11 @@ func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 		now = found[number]
 		return err
 	}); err != nil {
-		return block{}, err
+		return final, err
 	}
+	final.block = now.block()
 	_, err = c.journal.Commit(ctx, nil, c.moved(pollerFinal, now))
-	return now.block(), err
+	return final, err
 }
 
 // finalHeader returns the header of the last final block, by the endpoint's tag or by depth.

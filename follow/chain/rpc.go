@@ -246,8 +246,11 @@ func assign(calls []*call, answers []answer) error {
 		}
 		// A block that is not there is null, and so may be what a node cannot do. Any other result is none.
 		mayBeNull := call.method == headerMethod || call.method == simulateMethod
+		isNull := found != nil && found.Error == nil && string(found.Result.RawMessage) == "null"
 		switch {
-		case found == nil, found.Error == nil && !mayBeNull && string(found.Result.RawMessage) == "null":
+		case isNull && call.method == "eth_getCode": // of a block whose state Besu does not have
+			call.err, call.result = &rpcError{Message: "state is not available"}, nil
+		case found == nil, isNull && !mayBeNull:
 			return fmt.Errorf("%s: the answer has no result for call %d of %d", call.method, i+1, len(calls))
 		case found.Error != nil:
 			call.err, call.result = found.Error, nil

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -95,6 +96,14 @@ func (c tokens) addDelegating(address string, of *delegating) {
 	if address != "" && c.delegatingAt(strings.ToLower(address)) == nil {
 		c.governors = append(c.governors, newGovernor(c.ChainID, Governor{Address: address}, of))
 	}
+}
+
+// spaces returns the spaces of a registry that are read, in order; nil for another contract.
+func (g *governor) spaces() []string {
+	if g.delegating == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(g.delegating.spaces))
 }
 
 // delegatingAt returns the token or registry at an address; nil for none.

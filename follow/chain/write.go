@@ -71,6 +71,11 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 		return err
 	}
 	records = append(records, tokens{c}.statementRecords(stated)...)
+	for _, g := range c.governors {
+		if err := (consultant{c}).announce(ctx, g, consulted[g]); err != nil {
+			return err
+		}
+	}
 	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
 		return err
 	}
