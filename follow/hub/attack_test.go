@@ -427,3 +427,41 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 		t.Errorf("got %s, %q after the log has something", cursor.State, cursor.Error)
 	}
 }
+
+// cut cuts a list in answers to queries of a name.
+func (f *fixture) cut(query, list string, most int) {
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		var said struct{ Data map[string][]json.RawMessage }
+		if !strings.Contains(asked, query) || json.Unmarshal(answer, &said) != nil {
+			return answer
+		}
+		said.Data[list] = said.Data[list][:min(len(said.Data[list]), most)]
+		text, _ := json.Marshal(map[string]any{"data": said.Data})
+		return text
+	})
+}
+
+func TestAttackPagesOfVotesShorterThanAskedForAreNotTheEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open()
+	for n := range 10 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(n)), Created: start.Add(-time.Duration(n) * time.Hour)})
+	}
+	f.cut("query Votes", "votes", 4)
+	f.Poll("backfill")
+	f.agree()
+}
+
+func TestAttackAListThatIsCutWithdrawsNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.open()
+	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
+	f.fill()
+	f.cut("query Listing", "proposals", 1)
+	f.Poll("sweep")
+	f.clock.Step(2 * time.Minute)
+	f.Poll("close")
+	f.agree()
+}

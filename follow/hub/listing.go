@@ -66,15 +66,11 @@ func (p *reader) listing(ctx context.Context, space string) (heads map[string]pr
 }
 
 // takeDeletions withdraws at once what messages state to be deleted. They do not name the
-// proposal: it is what a whole listing of the space lacks and what cannot be asked for either.
-// Where that is more than was deleted, a second look decides.
-func (p *reader) takeDeletions(ctx context.Context, f *findings, space string, most int) error {
+// proposal: it is what a whole listing of the space lacks. Where that is more than was deleted, a second look
+// decides.
+func (p *reader) takeDeletions(ctx context.Context, space string, most int) error {
 	_, _, gone, err := p.findDeleted(ctx, space)
-	if err != nil || len(gone) == 0 || len(gone) > most {
-		return err
-	}
-	found, err := p.readProposals(ctx, f, gone, nil)
-	if err != nil || len(found) > 0 {
+	if err != nil || len(gone) > most {
 		return err
 	}
 	return p.withdrawProposals(ctx, space, gone)

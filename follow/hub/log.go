@@ -268,7 +268,7 @@ func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []me
 		return err
 	}
 	for space, most := range deletions {
-		if err := p.takeDeletions(ctx, f, space, most); err != nil {
+		if err := p.takeDeletions(ctx, space, most); err != nil {
 			return err
 		}
 	}

@@ -299,13 +299,19 @@ func (p *reader) withdrawSpace(ctx context.Context, id string) error {
 	return p.withdrawProposals(ctx, id, ids)
 }
 
+// withdrawProposals withdraws what cannot be asked for either of proposals that a list lacks, which may be cut.
 func (p *reader) withdrawProposals(ctx context.Context, space string, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
+		var f findings
+		found, err := p.readProposals(ctx, &f, batch, nil)
+		if err != nil {
+			return err
+		}
+		batch = slices.DeleteFunc(batch, func(id string) bool { _, there := found[id]; return there })
 		held, err := records.Proposals(ctx, p.journal.Warehouse, hashes(batch))
 		if err != nil {
 			return err
 		}
-		var f findings
 		for _, h := range held {
 			if !h.Withdrawn {
 				h.Proposal.Withdrawn = true

@@ -84,7 +84,8 @@ func (w *walk) step(ctx context.Context) (more bool, err error) {
 }
 
 // page reads the next page. Votes of equal time may fill several: they are skipped one
-// page after another, and from a later second on nothing is.
+// page after another, and from a later second on nothing is. A page that is not full is the last if all
+// stated votes were listed, or if it lists none that is new.
 func (w *walk) page(ctx context.Context) (more bool, err error) {
 	variables := map[string]any{"proposal": w.id, "from": w.from}
 	got, err := w.list(ctx, "votes", "votes", variables, w.skip, maxFirst)
@@ -105,7 +106,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 		return nil
 	})
 	w.rejected += f.rejected
-	last := w.from
+	last, before := w.from, len(w.ids)
 	w.listed += uint64(len(got.rows))
 	w.unread = w.unread || len(heads) < len(got.rows)
 	for _, v := range heads {
@@ -119,13 +120,13 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	if err := w.commitPage(ctx, f); err != nil {
 		return false, err
 	}
-	switch {
-	case !got.full:
+	switch isLast := uint64(len(w.ids)) >= w.stated || len(w.ids) == before; {
+	case !got.full && isLast:
 		return false, nil
 	case w.listed > w.most():
 		return false, w.noteHole(ctx, fmt.Sprintf("the hub lists more than %d votes where the proposal states %d", w.most(), w.stated))
 	}
-	return true, w.advance(ctx, last)
+	return true, w.advance(ctx, last, len(got.rows)+got.holes)
 }
 
 // most is the number of votes at which a walk ends: each takes memory, and a list that never
@@ -147,13 +148,13 @@ func (w *walk) commitPage(ctx context.Context, f findings) error {
 // cursor is the space's cursor, which counts what the walk finds.
 func (w *walk) cursor() records.FollowCursor { return w.spaceCursor(w.space, backfillPoller) }
 
-// advance moves to the next page, whose predecessor ended at a time.
-func (w *walk) advance(ctx context.Context, last int64) error {
+// advance moves to the next page, whose predecessor ended at a time and had some votes.
+func (w *walk) advance(ctx context.Context, last int64, votes int) error {
 	if last > w.from {
 		w.from, w.skip = last, 0
 		return nil
 	}
-	if w.skip += maxFirst; w.skip <= maxSkip {
+	if w.skip += votes; w.skip <= maxSkip {
 		return nil
 	}
 	if w.from == 0 {
