@@ -91,3 +91,20 @@ func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 		t.Errorf("got %d gaps, want none for votes that were encrypted", got)
 	}
 }
+
+// A process ends before the votes are read whose powers a sweep found to have changed.
+func TestVotesThatWereScoredAgainAreReadAfterARestart(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.fill()
+	f.close(id, nil)
+	f.clock.Step(40 * 24 * time.Hour)
+	f.Poll("watch", "close", "sweep", "close")
+	f.hub.Finalize(id, map[string]string{fake.Voter("ada"): "7"})
+	f.clock.Step(25 * time.Hour)
+	f.Poll("sweep")
+	f.restart()
+	f.clock.Step(25 * time.Hour)
+	f.Poll("sweep", "close")
+	f.agree()
+}

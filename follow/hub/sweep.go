@@ -16,6 +16,9 @@ import (
 type sweepPosition struct {
 	// Swept is when the space was last swept, in seconds.
 	Swept int64 `json:"swept"`
+	// Rescored are the proposals of which the last sweep found other scores. Their votes are read once more after
+	// the next one: a process may end before it has read them.
+	Rescored []string `json:"rescored,omitempty"`
 }
 
 // sweeper is the poller that finds what the others missed.
@@ -42,30 +45,31 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	if space == "" {
 		return false, nil
 	}
-	walks, err := p.sweepSpace(ctx, space)
+	walks, rescored, err := p.sweepSpace(ctx, space)
 	if err != nil {
 		return false, p.failed.note(space, err)
 	}
 	p.enqueue(sweepPoller, walks)
 	cursor := p.spaceCursor(space, sweepPoller)
-	cursor.SetPosition(sweepPosition{now.Unix()})
+	cursor.SetPosition(sweepPosition{now.Unix(), rescored})
 	cursor.UpstreamAt = &now
 	_, err = p.commit(ctx, cursor, findings{})
 	return false, err
 }
 
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
-// are gone, and returns those whose votes are of another number than held.
-func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
+// are gone, and returns those whose votes are to be read, and which have other scores.
+func (p sweeper) sweepSpace(ctx context.Context, space string) (walks []due, rescored []string, err error) {
 	const arrivalTime = 10 * time.Minute // how long the log has to state a new proposal before a sweep that finds it counts it as missed
 	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	backfill, past := p.past(space)
 	origins := map[string]string{}
 	var ids, changed []string
-	rescored := map[string]bool{}
+	var before sweepPosition
+	cursor := p.journal.At(sourceRef(space), sweepPoller, &before)
 	late := p.Clock.Now().Add(-arrivalTime).Unix()
 	for id, head := range heads {
 		ids = append(ids, id)
@@ -74,7 +78,9 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
 		}
 		if h, known := held[id]; !known || differs(h, head) {
 			changed, origins[id] = append(changed, id), h.Origin
-			rescored[id] = known && !sameScores(h, head)
+			if known && !sameScores(h, head) {
+				rescored = append(rescored, id)
+			}
 		}
 	}
 	slices.Sort(ids)
@@ -82,32 +88,32 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	var f findings
 	if _, err := p.readProposals(ctx, &f, changed, origins); err != nil {
 		p.loaded = false
-		return nil, err
+		return nil, nil, err
 	}
-	cursor := p.spaceCursor(space, sweepPoller)
+	again := slices.Concat(before.Rescored, rescored)
+	cursor.SetPosition(sweepPosition{before.Swept, again})
 	if past.Withheld > 0 && p.withheld.Load() == 0 { // the key has access since
 		past.Withheld = 0
 		cursor = backfill
 		cursor.SetPosition(past)
 	}
 	if _, err := p.commit(ctx, cursor, f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(ids))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var walks []due
 	for _, id := range ids {
 		votes := uint64(heads[id].Votes)
 		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) {
 			continue // the watch compares it each minute
 		}
-		if voters[proposalRef(id).Hash()]+p.lack[id] != votes || rescored[id] {
+		if voters[proposalRef(id).Hash()]+p.lack[id] != votes || slices.Contains(again, id) {
 			walks = append(walks, due{space, id, votes})
 		}
 	}
-	return walks, p.saveNotes(ctx)
+	return walks, rescored, p.saveNotes(ctx)
 }
 
 // differs reports whether a proposal states something else than what is held.
