@@ -48,11 +48,43 @@ type backfillPosition struct {
 	Cut    bool `json:"cut,omitempty"`
 	// Withheld is the time before which the hub withheld the proposals; 0 for none.
 	Withheld int64 `json:"withheld,omitempty"`
+	// Since is the message since which the log was read when the backfill began. Anew is when it began anew,
+	// because the space had not been followed for a while; 0 for never.
+	Since int64 `json:"since,omitempty"`
+	Anew  int64 `json:"anew,omitempty"`
 }
 
 // in returns the beginning of a phase, with what keeps the space from being complete.
 func (at backfillPosition) in(phase string) backfillPosition {
-	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld}
+	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld, Since: at.Since, Anew: at.Anew}
+}
+
+// beginAnew begins the backfill anew of spaces whose messages passed while they were not followed.
+func (p *reader) beginAnew(ctx context.Context) error {
+	var log logPosition
+	p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &log)
+	var cursors []records.FollowCursor
+	p.since = map[string]int64{}
+	for _, space := range p.Spaces {
+		since, known := log.Since[space]
+		if !known && log.Since != nil {
+			since = log.MCI
+		}
+		p.since[space] = since
+		cursor, at := p.past(space)
+		if at.Phase == describing || at.Since >= since {
+			continue
+		}
+		cursor.SetPosition(backfillPosition{Phase: listing, Since: since, Anew: p.Clock.Now().Unix()})
+		if cursor.Done, cursor.Total = 0, 0; cursor.State != governance.SourceMissing {
+			cursor.State = governance.SourceBackfilling
+		}
+		sweep := p.spaceCursor(space, sweepPoller)
+		sweep.SetPosition(sweepPosition{})
+		cursors = append(cursors, cursor, sweep)
+	}
+	_, err := p.journal.Commit(ctx, nil, cursors...)
+	return err
 }
 
 func (p *reader) backfilled(space string) bool {
@@ -154,7 +186,7 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 			continue
 		}
 		cursor := p.spaceCursor(space, backfillPoller)
-		cursor.SetPosition(backfillPosition{Phase: listing})
+		cursor.SetPosition(backfillPosition{Phase: listing, Since: p.since[space]})
 		cursor.State = governance.SourceBackfilling
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)
@@ -193,9 +225,11 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	at.Listed += len(got.rows) + got.holes
 	switch {
 	case !got.full:
-		at = backfillPosition{Phase: counting, Withheld: p.withheld.Load()}
+		at = at.in(counting)
+		at.Withheld = p.withheld.Load()
 	case at.Listed >= maxListed:
-		at = backfillPosition{Phase: counting, Cut: true}
+		at = at.in(counting)
+		at.Cut = true
 	case oldest > 0 && (at.Until == 0 || oldest < at.Until):
 		at.Until, at.Skip = oldest, 0
 	default:

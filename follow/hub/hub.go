@@ -105,6 +105,8 @@ type reader struct {
 	// is written earlier. It guards the following fields.
 	turn   sync.Mutex
 	loaded bool
+	// since is logPosition.Since of the followed spaces.
+	since map[string]int64
 	// items are the proposals that may still change without a message, by id.
 	items map[string]*item
 	// walked are the proposals whose votes were read once, in spaces that are still being

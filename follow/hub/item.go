@@ -104,6 +104,9 @@ func (p *reader) load(ctx context.Context) error {
 	p.holes = map[string]hole{}
 	p.missing, p.seen, p.after = map[string]absence{}, map[int64]time.Time{}, 0
 	p.queue, p.queueSpace, p.pagedSpace, p.lookedAt = nil, "", "", time.Time{}
+	if err := p.beginAnew(ctx); err != nil {
+		return err
+	}
 	stored, err := records.FollowedItems(ctx, p.journal.Warehouse, p.ID())
 	if err != nil {
 		return err
@@ -151,7 +154,11 @@ func (p *reader) recall(s records.FollowedItem, n note) {
 	if n.Hole != "" {
 		p.holes[s.ItemID] = hole{s.SourceID, n.Hole}
 	}
-	if n.Walked > 0 && !p.backfilled(s.SourceID) {
+	_, at := p.past(s.SourceID)
+	if n.Walked < at.Anew {
+		n.Walked = 0
+	}
+	if n.Walked > 0 && at.Phase != done {
 		p.walked[s.ItemID] = true
 	}
 	p.items[s.ItemID] = &item{note: n, space: s.SourceID} // without an end: settled, if it is not held as a recent one

@@ -30,6 +30,9 @@ const (
 type logPosition struct {
 	// MCI is a number up to which every message has been read.
 	MCI int64 `json:"mci"`
+	// Since has the number since which the messages of each space are read without a break; nil where an
+	// earlier version wrote none.
+	Since map[string]int64 `json:"since,omitempty"`
 }
 
 // message is a row of the hub's log.
@@ -81,6 +84,7 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 		cursor.State = governance.SourceFailing
 		cursor.Error = fmt.Sprintf("the log of messages states nothing, while sweeps found %d proposals that it should have", p.missed)
 	}
+	position.Since = p.since
 	cursor.SetPosition(position)
 	if _, err := p.commit(ctx, cursor, f); err != nil {
 		return false, err
@@ -196,7 +200,7 @@ func (p messageLog) startLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cursor.SetPosition(logPosition{max(0, newest-logOverlap)})
+	cursor.SetPosition(logPosition{MCI: max(0, newest-logOverlap)})
 	_, err = p.commit(ctx, cursor, findings{})
 	return err
 }

@@ -94,7 +94,7 @@ func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
 	env.Want(t, 1, f.hub.Requests()["votes"]-asked, "requests for votes after a restart, which reads the message again")
 	f.clock.Step(time.Minute)
 	f.Poll("log")
-	env.Want(t, fmt.Sprintf(`{"mci":%d}`, f.hub.MCI()), position(), "position")
+	env.Want(t, fmt.Sprintf(`{"mci":%d,"since":{"harbor.eth":0}}`, f.hub.MCI()), position(), "position")
 	f.agree()
 }
 

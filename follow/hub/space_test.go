@@ -141,3 +141,38 @@ func TestASpaceThatCannotBeAnsweredHoldsUpNoOther(t *testing.T) {
 		env.Want(t, governance.SourceLive, f.cursor(space, "backfill").State, space)
 	}
 }
+
+// Messages pass while a space is in no sources file, and other spaces of the hub are read on.
+func TestASpaceThatIsFollowedAgainLacksNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "harbor.eth", "other.eth")
+	f.open()
+	id := f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.fill()
+	f.spaces = []string{"harbor.eth"}
+	f.restart()
+	f.clock.Step(time.Minute)
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: "2"})
+	f.open(func(p *fake.Proposal) { p.Space, p.Created = "other.eth", f.clock.Now() })
+	f.clock.Step(time.Minute)
+	f.open()
+	f.Poll("log")
+	f.clock.Step(2 * time.Minute)
+	f.Poll("log", "watch")
+	f.spaces = []string{"harbor.eth", "other.eth"}
+	f.restart()
+	f.Poll("log", "watch")
+	if got := f.cursor("other.eth", "backfill"); got.State != governance.SourceBackfilling {
+		t.Errorf("got %s before it is read, want %s", got.State, governance.SourceBackfilling)
+	}
+	f.step()
+	f.restart()
+	f.Poll("log", "backfill", "close")
+	f.agree()
+	env.Want(t, governance.SourceLive, f.cursor("other.eth", "backfill").State, "state of the space that is back")
+	asked := f.hub.Requests()["votes"]
+	f.restart()
+	f.Poll("log", "backfill", "close")
+	env.Want(t, asked, f.hub.Requests()["votes"], "requests for votes after another start", "as before")
+}
