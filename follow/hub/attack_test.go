@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -464,4 +465,25 @@ func TestAttackAListThatIsCutWithdrawsNothing(t *testing.T) {
 	f.clock.Step(2 * time.Minute)
 	f.Poll("close")
 	f.agree()
+}
+
+func TestAttackAProposalThatWasMalformedOnceCountsAsRefusedUntilItIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.open()
+	var lies atomic.Bool
+	lies.Store(true)
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if lies.Load() && strings.Contains(asked, "query Proposals") {
+			return bytes.Replace(answer, []byte(`"privacy":""`), []byte(`"privacy":5`), 1)
+		}
+		return answer
+	})
+	f.Poll("backfill")
+	open := func() bool { return env.Must(records.HasFollowRejects(t.Context(), f.warehouse, f.upstream.ID()))(t) }
+	env.Want(t, true, open(), "something refused")
+	lies.Store(false)
+	f.clock.Step(time.Minute)
+	f.Poll("sweep")
+	env.Want(t, false, open(), "something refused after it was read")
 }
