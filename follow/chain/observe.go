@@ -43,8 +43,10 @@ type observer struct{ *Chain }
 type execution struct {
 	proposal record.ProposalRef
 	executor string
-	// open is true while the actions may still be executed; executedBy is the transaction that did so, empty if not known.
+	// open is true while the actions may still be executed, as of block tip; executedBy is the transaction that did so,
+	// empty if not known.
 	open       bool
+	tip        uint64
 	executedBy string
 	actions    []record.Action
 	held       records.Observation
@@ -58,29 +60,31 @@ func (c observer) observe(ctx context.Context) error {
 		return err
 	}
 	var records []record.Record
+	var failed error
 	for i := range due[:min(len(due), maxObserved)] {
 		x := &due[i]
 		o, err := c.ask(ctx, x)
-		if err != nil {
-			return ignoreBehind(err)
+		if err != nil { // it holds up no other
+			failed = errors.Join(failed, ignoreBehind(err))
+			continue
 		}
 		c.observed[x.proposal.Hash()] = c.Clock.Now()
 		records = append(records, o)
 	}
 	_, err = c.journal.Commit(ctx, records)
-	return err
+	return errors.Join(failed, err)
 }
 
 // due returns the proposals to ask about. Of those with no actions there is nothing to ask.
 func (c observer) due(ctx context.Context) (due []execution, err error) {
 	executable := []string{"pending", "active", "succeeded", "queued"} // in these states, actions may still be executed
-	of := map[record.RefHash]execution{}
+	of, tip := map[record.RefHash]execution{}, c.at().tip.Number
 	var refs []record.RefHash
 	c.writing.Lock()
 	for _, g := range c.governors {
 		executor := cmp.Or(g.known().timelock, g.address)
 		for id, n := range g.notes {
-			x := execution{proposal: g.ref(id), executor: executor, open: !n.Withdrawn && slices.Contains(executable, n.State)}
+			x := execution{proposal: g.ref(id), executor: executor, tip: tip, open: !n.Withdrawn && slices.Contains(executable, n.State)}
 			ref := x.proposal.Hash()
 			if _, seen := c.observed[ref]; !seen || x.open {
 				of[ref], refs = x, append(refs, ref)
@@ -88,11 +92,9 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 		}
 	}
 	c.writing.Unlock()
-	slices.SortFunc(refs, func(a, b record.RefHash) int { // open ones first
-		if of[a].open != of[b].open {
-			return map[bool]int{true: -1, false: 1}[of[a].open]
-		}
-		return slices.Compare(a[:], b[:])
+	slices.SortFunc(refs, func(a, b record.RefHash) int { // those asked about longest ago first, and open ones
+		rank := map[bool]int{true: -1}
+		return cmp.Or(c.observed[a].Compare(c.observed[b]), rank[of[a].open]-rank[of[b].open], slices.Compare(a[:], b[:]))
 	})
 	const most = 500
 	refs = refs[:min(len(refs), most)]
@@ -124,7 +126,7 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 		changed := x.held.Payload != record.PayloadOf(x.actions)
 		switch {
 		case len(x.actions) == 0, !changed && (!x.open || now.Sub(last) < observeEvery):
-			c.observed[ref] = last
+			c.observed[ref] = cmp.Or(last, now)
 		default:
 			due = append(due, x)
 		}
@@ -132,10 +134,18 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	return due, err
 }
 
-// ask returns what a node says of a proposal as of its newest block.
+// ask returns what a node says of a proposal as of its newest block, of an open one as of the block up to which
+// logs say that it is.
 func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation, err error) {
+	asked := headerCall(latest)
+	if x.open {
+		asked = headerCall(hexOf(x.tip))
+	}
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		head, err := c.client.newest(ctx, e)
+		if err := c.client.do(ctx, e, asked); err != nil {
+			return err
+		}
+		head, err := asked.header()
 		if err != nil {
 			return err
 		}

@@ -210,3 +210,51 @@ func TestSettingsBeforeTheyAreChanged(t *testing.T) {
 		env.Want(t, c.want, said(late), name)
 	}
 }
+
+// A block executes a proposal before the log of it is read.
+func TestSettingsAreThoseOfTheBlockThatIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(5))
+	f.chain.Answer(governorAddress, "votingDelay()", nil, uint64(7200))
+	f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(1), ada, fake.List{fake.Hex(governorAddress)}, fake.List{0},
+		fake.List{"setVotingDelay(uint256)"}, fake.List{make([]byte, 32)}, uint64(10), uint64(20), "text"))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	f.chain.Change(governorAddress, "votingDelay()", nil, uint64(0))
+	f.chain.Mine(fake.Emit(governorAddress, "ProposalExecuted(uint256)", 0, uint64(1)))
+	f.Poll("state")
+	found := env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)
+	env.Want(t, "7200", found[f.ref("1")].Addresses[0].Settings["setVotingDelay(uint256)"], "delay before the execution")
+}
+
+func TestAProposalThatCannotBeAskedAboutHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for failing := range uint64(3) {
+		t.Run(fmt.Sprint(failing), func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			target := func(id uint64) string { return fmt.Sprintf("0x%040x", 0xf0+id) }
+			for id := range uint64(3) {
+				f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, id, ada, fake.List{fake.Hex(target(id))}, fake.List{uint64(0)}, fake.List{""}, fake.List{""},
+					uint64(22), uint64(1_000), "# Call"))
+			}
+			f.chain.MineEmpty(2 * fakeFinality)
+			f.endpoints = []http.Handler{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if bytes.Contains(body, []byte(target(failing))) {
+					w.WriteHeader(http.StatusRequestEntityTooLarge)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				f.chain.ServeHTTP(w, r)
+			})}
+			f.start()
+			f.Poll("tip", "backfill", "final")
+			_ = f.TryPoll(t.Context(), "state") // which says what failed
+			refs := []record.RefHash{f.ref("0"), f.ref("1"), f.ref("2")}
+			env.Want(t, 2, len(env.Must(records.Observations(t.Context(), f.warehouse, refs))(t)), "observed proposals")
+		})
+	}
+}
