@@ -9,6 +9,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/governance"
 	"pnyx/test/env"
+	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/records"
 )
 
@@ -108,4 +109,27 @@ func TestANodeThatAnswersNullForOldCodeHoldsUpNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAGovernorThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.Create(addedLater, 1)
+	f.governors = append([]chain.Governor{{Address: addedLater}}, f.governors...)
+	other := created(1, 2, 1_000)
+	other.Address = addedLater
+	for _, address := range []string{addedLater, governorAddress} {
+		f.chain.Answer(address, "state(uint256)", []any{uint64(1)}, uint64(1))
+	}
+	f.chain.Mine(created(1, 2, 1_000), other)
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	f.chain.Fail(fake.Faults{Aborts: addedLater})
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(3))
+	if err := f.TryPoll(t.Context(), "state"); err == nil {
+		t.Error("got no error of the Governor that cannot be asked")
+	}
+	p, _ := f.proposal("1")
+	env.Want(t, "defeated", p.State, "state at the other Governor")
 }

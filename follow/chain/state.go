@@ -18,25 +18,20 @@ const abandonedAfter = 30 * 24 * time.Hour
 // ones, which a timelock executes, those with a time or a quorum that is not known yet, those
 // whose voting begins, and open ones: contracts move ends and quorums, and decide before the end.
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
-	due := map[*governor][]records.ChainLogKey{}
+	var failed error
 	now := c.Clock.Now()
 	final := c.cursor(pollerFinal).UpstreamAt
-	c.writing.Lock()
 	for _, g := range c.governors {
+		var due []records.ChainLogKey
+		c.writing.Lock()
 		for id, n := range g.notes {
 			if n.isDue(now) || n.lacksFinalQuorum(final) {
-				due[g] = append(due[g], records.ChainLogKey{Governor: g.address, ProposalID: id})
+				due = append(due, records.ChainLogKey{Governor: g.address, ProposalID: id})
 			}
 		}
-	}
-	c.writing.Unlock()
-	var failed error
-	for _, keys := range due {
-		for some := range slices.Chunk(keys, maxBatch) {
-			err := c.write(ctx, change{also: some, consult: true, final: c.at().final.Number})
-			if failed = errors.Join(failed, err); err != nil && !isOfContract(err) {
-				return false, failed
-			}
+		c.writing.Unlock()
+		for some := range slices.Chunk(due, maxBatch) { // one Governor that cannot be asked holds up no other
+			failed = errors.Join(failed, c.write(ctx, change{also: some, consult: true, final: c.at().final.Number}))
 		}
 	}
 	return false, errors.Join(failed, c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
