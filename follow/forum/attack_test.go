@@ -208,3 +208,21 @@ func TestAttackPagesThatAreAllTheSameAreLeft(t *testing.T) {
 	env.WantError(t, follow.ErrEndless, f.TryPoll(t.Context(), "backfill"), "the same page again, later")
 	env.Want(t, 3, f.Requests("/latest.json")-before, "pages after another attempt")
 }
+
+func TestAttackAnEmptyPageInTheMiddleIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addTopics(70, time.Second)
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "order=created&page=1") {
+			return []byte(`{"topic_list":{"more_topics_url":"/latest?page=2","topics":[]}}`)
+		}
+		return answer
+	})
+	if err := f.TryPoll(t.Context(), "backfill"); err == nil {
+		t.Errorf("got no error, and %s", f.cursor("backfill").State)
+	}
+	f.tamper()
+	f.Poll("backfill")
+	f.wantTruth()
+}

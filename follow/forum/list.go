@@ -93,6 +93,8 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 	switch {
 	case said.List == nil || said.List.Topics == nil:
 		return nil, false, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
+	case len(said.List.Topics) == 0 && said.List.More != "":
+		return nil, false, fmt.Errorf("%s answers a page without topics, and says that there are more", l.Name)
 	case page >= maxPages:
 		return nil, false, fmt.Errorf("%w: %s has more than %d pages of topics", follow.ErrEndless, l.Name, maxPages)
 	case len(said.List.Topics) > maxPerPage:
@@ -124,7 +126,7 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 		return nil, false, fmt.Errorf("%w: %s answers the same page of topics again", follow.ErrEndless, l.Name)
 	}
 	l.listed.Store(order, read)
-	return topics, said.List.More != "" && len(topics) > 0, nil
+	return topics, said.List.More != "", nil
 }
 
 // held returns the records of listed topics by their ids, without texts.
