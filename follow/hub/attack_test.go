@@ -487,3 +487,19 @@ func TestAttackAProposalThatWasMalformedOnceCountsAsRefusedUntilItIsRead(t *test
 	f.Poll("sweep")
 	env.Want(t, false, open(), "something refused after it was read")
 }
+
+// A replica that has lost its data answers in the middle of a list.
+func TestAttackAnEmptyPageOfProposalsIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for n := range 150 {
+		f.open(func(p *fake.Proposal) { p.Title, p.Created = fmt.Sprint(n), p.Created.Add(-time.Duration(n)*time.Hour) })
+	}
+	f.step()
+	f.step()
+	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
+	_ = f.TryPoll(t.Context(), "backfill")
+	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
+	f.Poll("backfill")
+	f.agree()
+}

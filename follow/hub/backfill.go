@@ -205,6 +205,13 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	}
 	p.withheld.Store(0) // the answer says so again
 	got, err := p.list(ctx, "proposals", "proposals", variables, at.Skip, proposalsPage)
+	if err == nil && at.Until > 0 && len(got.rows) == 0 { // the last of a full page may be deleted, and not all
+		var newest page
+		newest, err = p.list(ctx, "proposals", "proposals", map[string]any{"spaces": []string{space}}, 0, 1)
+		if err == nil && len(newest.rows)+newest.holes == 0 {
+			err = fmt.Errorf("%s lists no proposal of %s any more", p.Host.Name(), space)
+		}
+	}
 	if err != nil {
 		return err
 	}
