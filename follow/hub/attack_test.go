@@ -432,14 +432,21 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 // cut cuts a list in answers to queries of a name.
 func (f *fixture) cut(query, list string, most int) {
 	f.tamper().Change(func(asked string, answer []byte) []byte {
-		var said struct{ Data map[string][]json.RawMessage }
-		if !strings.Contains(asked, query) || json.Unmarshal(answer, &said) != nil {
+		if !strings.Contains(asked, query) {
 			return answer
 		}
-		said.Data[list] = said.Data[list][:min(len(said.Data[list]), most)]
-		text, _ := json.Marshal(map[string]any{"data": said.Data})
-		return text
+		return cutTo(answer, list, most)
 	})
+}
+
+func cutTo(answer []byte, list string, most int) []byte {
+	var said struct{ Data map[string][]json.RawMessage }
+	if json.Unmarshal(answer, &said) != nil {
+		return answer
+	}
+	said.Data[list] = said.Data[list][:min(len(said.Data[list]), most)]
+	text, _ := json.Marshal(map[string]any{"data": said.Data})
+	return text
 }
 
 func TestAttackPagesOfVotesShorterThanAskedForAreNotTheEnd(t *testing.T) {
@@ -501,5 +508,29 @@ func TestAttackAnEmptyPageOfProposalsIsNotTheEnd(t *testing.T) {
 	_ = f.TryPoll(t.Context(), "backfill")
 	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
 	f.Poll("backfill")
+	f.agree()
+}
+
+func TestAttackAnEmptyPageOfVotesIsReadAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open()
+	for n := range 10 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(n)), Created: start.Add(-time.Duration(n) * time.Hour)})
+	}
+	most := []int{4, 0}
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if len(most) == 0 || !strings.Contains(asked, "query Votes") {
+			return answer
+		}
+		answer = cutTo(answer, "votes", most[0])
+		most = most[1:]
+		return answer
+	})
+	f.Poll("backfill")
+	for range 3 {
+		f.Poll("watch", "close")
+		f.clock.Step(time.Minute)
+	}
 	f.agree()
 }

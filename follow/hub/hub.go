@@ -78,7 +78,7 @@ func (h *Hub) Sources() []record.SourceRef { return warehouse.Values(h.Spaces, s
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
-	p := &reader{Hub: h, journal: journal, failed: failures{}}
+	p := &reader{Hub: h, journal: journal, failed: failures{}, unsure: map[string]uint64{}}
 	names := &follow.Names{Journal: journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return []follow.Poller{
 		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
@@ -114,6 +114,8 @@ type reader struct {
 	walked map[string]bool
 	// lack is the number of stated votes that could not be held, by proposal.
 	lack map[string]uint64
+	// unsure is the number of those that one walk alone did not find.
+	unsure map[string]uint64
 	// holes is what cannot be read, by proposal.
 	holes map[string]hole
 	// missing are the spaces that the hub did not know.

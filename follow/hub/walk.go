@@ -195,7 +195,13 @@ func (w *walk) finish(ctx context.Context) error {
 		}
 	}
 	held := uint64(len(w.voters)) - min(uint64(len(w.voters)), w.waiting+w.rejected)
-	i.Walked, i.Waiting, i.Hole, i.Lack, i.even = w.started.Unix(), w.waiting, w.hole, w.stated-min(w.stated, held), w.stated
+	lack, explained := w.stated-min(w.stated, held), min(w.stated, w.waiting+w.rejected)
+	even := w.stated
+	if lack > explained && w.hole == "" && w.unsure[w.id] != lack { // a page may have been cut: a second walk decides
+		w.unsure[w.id] = lack
+		lack, even = explained, 0
+	}
+	i.Walked, i.Waiting, i.Hole, i.Lack, i.even = w.started.Unix(), w.waiting, w.hole, lack, even
 	w.lack[w.id] = i.Lack
 	if err := w.noteHoles(ctx, w.hole); err != nil {
 		return err
