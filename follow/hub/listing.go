@@ -68,7 +68,7 @@ func (p *reader) listing(ctx context.Context, space string) (heads map[string]pr
 // takeDeletions withdraws at once what messages state to be deleted. They do not name the
 // proposal: it is what a whole listing of the space lacks. Where that is more than was deleted, a second look
 // decides.
-func (p *reader) takeDeletions(ctx context.Context, space string, most int) error {
+func (p messageLog) takeDeletions(ctx context.Context, space string, most int) error {
 	_, _, gone, err := p.findDeleted(ctx, space)
 	if err != nil || len(gone) > most {
 		return err
