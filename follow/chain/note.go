@@ -460,14 +460,14 @@ func (c consultant) loadNotes(ctx context.Context) error {
 // announce stores an empty note for each new proposal before its record: where the note itself is not written,
 // the contract is asked again.
 func (c consultant) announce(ctx context.Context, g *governor, proposals []proposal) error {
-	var empty []records.FollowedItem
+	proposals = slices.DeleteFunc(slices.Clone(proposals), func(p proposal) bool { return g.note(p.id).stored })
+	err := records.WriteFollowedItems(ctx, c.journal.Warehouse, warehouse.Values(proposals, func(p proposal) records.FollowedItem {
+		return c.journal.Note(g.source, p.id, note{})
+	}))
 	for _, p := range proposals {
-		if n := g.note(p.id); !n.stored {
-			n.stored = true
-			empty = append(empty, c.journal.Note(g.source, p.id, note{}))
-		}
+		g.note(p.id).stored = err == nil
 	}
-	return records.WriteFollowedItems(ctx, c.journal.Warehouse, empty)
+	return err
 }
 
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
