@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pnyx/access"
+	"pnyx/fetch"
 	"pnyx/mcp"
 )
 
@@ -83,11 +84,7 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 	return &mcpPipe{
 		endpoint: strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), mcp.Path) + mcp.Path,
 		token:    token, out: out, logger: logger,
-		client: &http.Client{
-			Timeout: mcpTimeout,
-			// A redirect would carry the token to another host.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		client: &http.Client{Timeout: mcpTimeout, CheckRedirect: fetch.RefuseRedirect},
 	}, nil
 }
 

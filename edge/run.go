@@ -18,6 +18,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/fetch"
 )
 
 // nginx is the name of the program in PATH; on Debian only root has its folder there.
@@ -106,11 +107,7 @@ func (o *Options) checkOrigin(ctx context.Context) error {
 		return fmt.Errorf("origin %q: %w", o.Origin, err)
 	}
 	request.Header.Set(access.HeaderInternal, o.Token)
-	client := http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true},
-		// A redirect would carry the token to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: fetch.RefuseRedirect}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil // it does not answer yet

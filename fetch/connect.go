@@ -123,3 +123,7 @@ func outcomeOf(ctx context.Context, err error) string {
 	}
 	return outcomeConnection
 }
+
+// RefuseRedirect keeps an [http.Client] at its host: a redirected POST would become a GET, and a secret or a request could
+// reach another host.
+func RefuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/governance"
 )
 
@@ -55,7 +56,7 @@ type chain struct {
 
 func newChain(address string) *chain {
 	return &chain{url: address, client: &http.Client{
-		Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, CheckRedirect: refuseRedirect,
+		Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, CheckRedirect: fetch.RefuseRedirect,
 	}}
 }
 

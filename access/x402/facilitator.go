@@ -63,7 +63,7 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	return &facilitator{
 		base: base,
 		client: &http.Client{
-			CheckRedirect: refuseRedirect,
+			CheckRedirect: fetch.RefuseRedirect,
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 		},
 		verifyTimeout: o.VerifyTimeout, settleTimeout: o.SettleTimeout,
@@ -71,9 +71,6 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 		observeRequest: observe,
 	}, nil
 }
-
-// refuseRedirect keeps a client at its host: a redirected POST would become a GET, or reach another.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // verify requests whether a payment could be charged. It repeats the request once after a
 // failed connection, since verifying changes nothing. vouched means that the payment is

@@ -66,7 +66,7 @@ func newSender(private bool, dialer *net.Dialer, trust *tls.Config) *Sender {
 			DisableCompression: true,
 			MaxIdleConns:       256, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: fetch.RefuseRedirect,
 	}}
 }
 
