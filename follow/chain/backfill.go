@@ -19,7 +19,7 @@ type past struct {
 	First *uint64 `json:"first,omitempty"`
 	// Last is the final block when the Governor was added, last where it was removed in between.
 	Last uint64 `json:"last"`
-	// Spaces are those of a registry that are read.
+	// Spaces are the spaces of a registry that are read.
 	Spaces []string `json:"spaces,omitempty"`
 }
 

@@ -145,7 +145,7 @@ func (c *Chain) compute(
 	}
 	consulted = map[*governor][]proposal{}
 	for _, g := range c.governors {
-		if err := c.probe(ctx, g); err != nil && !c.holdsUp(ctx, g, err) {
+		if err := c.probe(ctx, g); err != nil && !c.isRefused(ctx, g, err) {
 			return nil, nil, err
 		}
 		var proposals []proposal
@@ -164,11 +164,13 @@ func (c *Chain) compute(
 			}
 		}
 		renewed, err := consultant{c}.consult(ctx, g, consulted[g], !ch.consult)
-		if err != nil && (ch.consult || !c.holdsUp(ctx, g, err)) {
+		if err != nil && (ch.consult || !c.isRefused(ctx, g, err)) {
 			return nil, nil, err
 		}
-		for i := 0; err != nil && i < len(consulted[g]); i++ {
-			g.note(consulted[g][i].id).Start.Value = "" // pollState asks again
+		if err != nil {
+			for _, p := range consulted[g] {
+				g.note(p.id).Start.Value = "" // pollState asks again
+			}
 		}
 		for _, id := range renewed {
 			logs, err := records.ChainLogsOf(ctx, c.journal.Warehouse, c.ChainID, g.address, id)
@@ -186,18 +188,14 @@ func (c *Chain) compute(
 	return list, consulted, nil
 }
 
-// isOfContract reports an error that endpoints answer to a contract's call: it is of no other contract.
-func isOfContract(err error) bool {
+// isRefused reports, also in the log, that endpoints refuse the calls of one contract, which has what was known of it until
+// they answer.
+func (c *Chain) isRefused(ctx context.Context, g *governor, err error) bool {
 	refused, is := errors.AsType[*rpcError](err)
-	return is && !refused.isLimit()
-}
-
-// holdsUp reports whether an error holds up one contract alone, which has what was known of it until it answers.
-func (c *Chain) holdsUp(ctx context.Context, g *governor, err error) bool {
-	if isOfContract(err) {
+	if is = is && !refused.isLimit(); is {
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "calls of a contract are refused", slog.String("governor", g.source.ID), slog.Any("error", err))
 	}
-	return isOfContract(err)
+	return is
 }
 
 // note returns the keys that rows are about, and the keys of proposals whose facts changed.
