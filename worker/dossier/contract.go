@@ -12,9 +12,15 @@ import (
 
 // decode returns what the actions mean, also by the functions of the DAO's contracts that they call.
 func (f *Facts) decode() []abi.Decoded {
-	decoded, called := records.DecodeActions(f.Actions, nil), map[string]bool{}
-	for i := range decoded {
-		decoded[i].Visit(func(d *abi.Decoded) { called[d.Chain+":"+d.Target] = true })
+	decoded, _ := f.decodeBoth()
+	return decoded
+}
+
+// decodeBoth returns what decode does, and what the actions mean by the table of functions alone.
+func (f *Facts) decodeBoth() (decoded, known []abi.Decoded) {
+	known, called := records.DecodeActions(f.Actions, nil), map[string]bool{}
+	for i := range known {
+		known[i].Visit(func(d *abi.Decoded) { called[d.Chain+":"+d.Target] = true })
 	}
 	of := abi.Interfaces{}
 	for _, c := range f.Contracts {
@@ -23,9 +29,9 @@ func (f *Facts) decode() []abi.Decoded {
 		}
 	}
 	if len(of) == 0 {
-		return decoded
+		return known, known
 	}
-	return records.DecodeActions(f.Actions, of)
+	return records.DecodeActions(f.Actions, of), known
 }
 
 // OwnCall is an action that only the functions of the DAO's contracts decode.
@@ -40,9 +46,10 @@ func (f *Facts) OwnCalls() (own []OwnCall) {
 	if len(f.Contracts) == 0 {
 		return nil
 	}
-	for i, d := range f.decode() {
-		if a := &f.Actions[i]; d.Function != "" && records.DecodeAction(a).Function == "" {
-			own = append(own, OwnCall{a.Index, d.Function, append([]abi.Argument{}, d.Arguments...)})
+	decoded, known := f.decodeBoth()
+	for i, d := range decoded {
+		if d.Function != "" && known[i].Function == "" {
+			own = append(own, OwnCall{f.Actions[i].Index, d.Function, append([]abi.Argument{}, d.Arguments...)})
 		}
 	}
 	return own

@@ -89,9 +89,9 @@ type progress struct {
 	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string
-	// contracts are [records.CatalogDAO.Contracts] by DAO.
-	contracts map[string]uint64
-	journal   journal
+	// daos are the DAOs of the catalog, by id.
+	daos    map[string]records.CatalogDAO
+	journal journal
 }
 
 func newProgress() progress { return progress{rulesVersion: rules.FeedRulesVersion()} }
@@ -160,10 +160,7 @@ func (b *Builder) processPending(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.contracts = map[string]uint64{}
-	for id, dao := range catalog.DAOs {
-		b.contracts[id] = dao.Contracts
-	}
+	b.daos = catalog.DAOs
 	if err := b.showRenamed(ctx, catalog); err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		p.effects.ProposalRef = p.record.Ref
 		effects = append(effects, p.effects)
 		rows.items = append(rows.items, feed.FeedProgress{
-			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Context: p.turnout.Context, Contracts: b.contracts[p.state.Identity.DAOID],
+			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Context: p.turnout.Context, Contracts: b.daos[p.state.Identity.DAOID].Contracts,
 			// What was published after the turnouts were read is pending.
 			Revision: cmp.Or(min(p.state.Revision, p.turnout.Revision), p.state.Revision),
 		})
