@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,13 +90,13 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
 		synced:  sourcesByKind{}, lacking: sourcesByKind{}, unreadActions: map[record.RefHash]map[uint32]record.Record{},
 	}
-	run.report.Problems = slices.DeleteFunc(problems, func(problem error) bool {
-		isIgnored := errors.Is(problem, source.ErrIgnored)
-		if isIgnored {
+	for _, problem := range problems {
+		if errors.Is(problem, source.ErrIgnored) {
 			run.report.Ignored = problem
+			continue
 		}
-		return isIgnored
-	})
+		run.report.Problems = append(run.report.Problems, problem)
+	}
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
 	run.report.Duration = time.Since(started)
