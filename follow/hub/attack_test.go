@@ -452,10 +452,7 @@ func cutTo(answer []byte, list string, most int) []byte {
 func TestAttackPagesOfVotesShorterThanAskedForAreNotTheEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.open()
-	for n := range 10 {
-		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(n)), Created: start.Add(-time.Duration(n) * time.Hour)})
-	}
+	f.castHourly(f.open(), 10)
 	f.cut("query Votes", "votes", 4)
 	f.Poll("backfill")
 	f.agree()
@@ -514,10 +511,7 @@ func TestAttackAnEmptyPageOfProposalsIsNotTheEnd(t *testing.T) {
 func TestAttackAnEmptyPageOfVotesIsReadAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.open()
-	for n := range 10 {
-		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(n)), Created: start.Add(-time.Duration(n) * time.Hour)})
-	}
+	f.castHourly(f.open(), 10)
 	most := []int{4, 0}
 	f.tamper().Change(func(asked string, answer []byte) []byte {
 		if len(most) == 0 || !strings.Contains(asked, "query Votes") {

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -137,6 +138,14 @@ func (f *fixture) cast(v fake.Vote) string {
 	f.Helper()
 	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1")
 	return env.Must(f.hub.Cast(v))(f)
+}
+
+// castHourly casts votes of new voters, one for each of the last hours.
+func (f *fixture) castHourly(proposal string, votes int) {
+	f.Helper()
+	for n := range votes {
+		f.cast(fake.Vote{Proposal: proposal, Voter: fake.Voter(fmt.Sprint(n)), Created: start.Add(-time.Duration(n) * time.Hour)})
+	}
 }
 
 // burst casts votes of new voters in one second.
