@@ -134,6 +134,7 @@ func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
 		"a forum with an empty label": {"contact: a\ndaos:\n- {id: a, name: A, forums: [x..org]}\n", "want a host name"},
 		"an unknown clock chain":      {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], clockChain: \"eip155:2\"}}" + dao, "eip155:2 is not one of chains"},
 		"a negative number":           {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], finality: -1}}" + dao, "want a whole number"},
+		"no requests a minute":        {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], requestsPerMinute: 0}}" + dao, "want a whole number from 1"},
 		"a short interval":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], pollInterval: 1ms}}" + dao, "want a duration from 1s to 1h"},
 		"a short address":             {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0xabc\n", ":6: daos[0].governors[0]: want a chain such as eip155:1, a colon, and the address of a contract"},
 		"a wrong checksum":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"]}}\ndaos:\n- {id: a, name: A, governors: [\"eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2824\"]}\n", "with the right checksum"},

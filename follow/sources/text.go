@@ -56,9 +56,9 @@ var forms = sync.OnceValue(func() map[reflect.Type]form { //nolint:gochecknoglob
 		reflect.TypeFor[Identifier](): {"an id of letters, digits, emoji and . _ : -, at most 200 bytes", func(text string, _ environ) (any, error) {
 			return allow(Identifier(text), identifier.MatchString(text) && len(text) <= maxTextBytes)
 		}},
-		reflect.TypeFor[Number](): {"a whole number", func(text string, _ environ) (any, error) {
+		reflect.TypeFor[Number](): {"a whole number from 1", func(text string, _ environ) (any, error) {
 			number, err := strconv.ParseUint(text, 10, 63)
-			return allow(Number(number), err == nil)
+			return allow(Number(number), err == nil && number > 0)
 		}},
 		reflect.TypeFor[Duration](): {"a duration from 1s to 1h, such as 4s", func(text string, _ environ) (any, error) {
 			duration, err := time.ParseDuration(text)
@@ -109,7 +109,7 @@ type (
 	Text string
 	// Identifier is an id of a DAO, a space or an organization.
 	Identifier string
-	// Number is a whole number.
+	// Number is a whole number from 1.
 	Number uint64
 	// Duration is a duration from 1 s to 1 h.
 	Duration time.Duration
