@@ -93,23 +93,19 @@ LARGE    := ./worker ./warehouse ./test/e2e
 test: engine redis npm nginx ## Run the tests on the real engine and a real Redis; test-long has the others
 	@$(TESTED) $(TEST) $(LARGE) ./...
 
-# The race detector takes twice the time: it runs where a test's name says that things run at the
-# same time, and in the long tests, but for those of other processes and of pollers that run in turn. Those of
-# processes wait most: they run beside the others.
-AT_ONCE    := [A-Za-z]*(Concurren|AtOnce|While|Together)
-CONCURRENT := Test(Long|$(AT_ONCE))
-PROCESSES  := ./test/e2e ./test/recount ./test/docs ./explore ./reference/client
-IN_TURN    := ./follow/chain ./follow/forum ./follow/hub
-LONG        = $(TESTED) PNYX_TEST_LONG=1
+# The race detector takes twice the time: it runs where a test's name says that things run at the same time, but for
+# tests of other processes.
+AT_ONCE  := [A-Za-z]*(Concurren|AtOnce|While|Together)
+LONG      = $(TESTED) PNYX_TEST_LONG=1
+# Packages with a test whose name matches.
+PACKAGES  = grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func Test$(1)' . | \
+  xargs -n1 dirname | sort -u
 
 .PHONY: test-long
 test-long: engine redis browser npm mypy nginx ## Run what takes long (browsers, other languages, large data, crashes, upgrades), and with the race detector what runs concurrently
-	@$(LONG) $(TEST) -p 2 -run '^TestLong' $(PROCESSES) $(IN_TURN) & processes=$$!; \
-	  $(LONG) $(GO) test $(FLAGS) -p 2 $(RACE) -run '^$(CONCURRENT)' ./worker/publish \
-	    $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
-	      | xargs -n1 dirname | sort -u | grep -vxF "$$(printf '%s\n' $(PROCESSES) $(IN_TURN))") && \
-	  $(LONG) $(GO) test $(FLAGS) $(RACE) -run '^Test$(AT_ONCE)' $(firstword $(IN_TURN)); races=$$?; \
-	  wait $$processes && exit $$races
+	@$(LONG) $(TEST) -run '^TestLong' ./test/e2e $$($(call PACKAGES,Long)) & long=$$!; \
+	  $(LONG) $(GO) test $(FLAGS) -p 1 $(RACE) -run '^Test$(AT_ONCE)' $$($(call PACKAGES,$(AT_ONCE)) | grep -v '^./test/'); races=$$?; \
+	  wait $$long && exit $$races
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled

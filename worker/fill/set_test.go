@@ -256,7 +256,7 @@ func (s *site) fill(requests []cache.PageRequest, size int) map[cache.Key]page {
 	return pages
 }
 
-func TestLongSetsGiveWhatSinglePagesGive(t *testing.T) {
+func TestLongPagesMadeTogetherAreThoseMadeAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	kinds := map[string]func() query.Page{
