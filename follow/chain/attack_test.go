@@ -1,8 +1,10 @@
 package chain_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -280,4 +283,112 @@ func TestAttackAContractThatAnswersTooMuchHoldsUpNoOther(t *testing.T) {
 			f.wantPower([3]int64{9, 0, 0}, 1)
 		})
 	}
+}
+
+// refuse answers requests with HTTP 400 while a rule says so.
+func refuse(f *follower, is func(body []byte) bool) {
+	f.endpoints = []http.Handler{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if is(body) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		f.chain.ServeHTTP(w, r)
+	})}
+}
+
+func callOf(method string) []byte { return []byte(fake.Keccak(method)[:10]) }
+
+func TestAttackCountsOfOneContractThatAreRefusedHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	const other = "0x00000000000000000000000000000000000000e2" // is asked first
+	f := newFollower(t)
+	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
+	f.chain.Create(other, 1)
+	refuseCalls(f, other, "proposalVotes(uint256)")
+	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), uint64(507), uint64(0))
+	f.chain.MineEmpty(20)
+	f.chain.Mine(created(1, 22, 30), fake.Emit(other, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(30), "Theirs"))
+	f.chain.MineEmpty(120)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	if err := f.TryPoll(t.Context(), "state"); err == nil {
+		t.Error("got no error, want the contract that is not asked")
+	}
+	p, _ := f.proposal("1")
+	env.Want(t, 3, len(p.StatedScores), "counts of the other one")
+}
+
+func TestAttackATokenThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const other = "0x00000000000000000000000000000000000000e3"
+	f := newFollower(t)
+	f.delegations, f.tokens = true, []string{other}
+	f.chain.Create(tokenAddress, 1)
+	f.chain.Create(other, 1)
+	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
+	refuse(f, func(body []byte) bool {
+		return bytes.Contains(body, []byte(other)) && bytes.Contains(body, callOf("totalSupply()"))
+	})
+	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	_ = f.TryPoll(t.Context(), "state")
+	env.Want(t, 1, len(env.Must(feed.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1))(t).Supplies), "supplies")
+}
+
+// A poll fails after the contract was asked about some proposals.
+func TestAttackWhatAContractSaidBeforeAFailureIsWritten(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	var fails atomic.Bool
+	refuse(f, func(body []byte) bool {
+		return fails.Load() && bytes.Contains(body, []byte(`"eth_getBlockByNumber","params":["0x3c",`)) // the end of the last
+	})
+	f.chain.MineEmpty(20)
+	const proposals = 6
+	for id := range uint64(proposals) {
+		f.chain.Answer(governorAddress, "state(uint256)", []any{id}, uint64(1))
+		f.chain.Mine(createdAt(id, 30, 1_000-940*(id/(proposals-1))))
+	}
+	f.chain.MineEmpty(20)
+	f.start()
+	f.Poll("tip", "backfill", "final", "state")
+	f.chain.MineEmpty(30)
+	f.Poll("tip", "final")
+	for id := range uint64(proposals) {
+		f.chain.Change(governorAddress, "state(uint256)", []any{id}, uint64(3))
+	}
+	fails.Store(true)
+	for range proposals { // in one of whose orders each comes before the last
+		_ = f.TryPoll(t.Context(), "state")
+	}
+	fails.Store(false)
+	f.Poll("state")
+	for id := range proposals {
+		p, _ := f.proposal(fmt.Sprint(id))
+		env.Want(t, "defeated", p.State, fmt.Sprint(id))
+	}
+}
+
+func TestAttackBallotsHaveTheRulesThatWereLearntBeforeAFailure(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	var fails atomic.Bool
+	refuse(f, func(body []byte) bool { return fails.Load() && bytes.Contains(body, callOf("state(uint256)")) })
+	f.chain.MineEmpty(20)
+	f.chain.Mine(createdAt(1, 22, 1_000))
+	f.chain.Change(tokenAddress, "decimals()", nil, uint64(6))
+	f.chain.Mine(upgraded())
+	f.chain.MineEmpty(fakeFinality)
+	f.chain.Mine(voted(ada, 1, 3e6))
+	f.start()
+	f.Poll("tip")
+	fails.Store(true)
+	_ = f.TryPoll(t.Context(), "backfill")
+	fails.Store(false)
+	f.Poll("backfill")
+	f.wantPower([3]int64{3e6, 0, 0}, 1)
 }

@@ -40,27 +40,26 @@ type counter struct{ *Chain }
 // contract's own count, once for each proposal. Where they differ, it reads the blocks of
 // the proposal again, from one endpoint after another.
 func (c counter) countEnded(ctx context.Context) error {
-	due := c.uncounted()
-	if len(due) == 0 {
-		return nil
-	}
-	stated, held, err := c.ask(ctx, due, latest)
-	if err != nil {
-		return err
-	}
 	var failed error
-	for i, p := range due {
-		stated := stated[i]
-		agrees := stated == nil || p.agrees(*stated, held[p.ref(p.id).Hash()])
-		if !agrees {
-			c.Logger.LogAttrs(ctx, slog.LevelWarn, "on-chain tally differs from stored ballots, reading its blocks again",
-				slog.String("governor", p.source.ID), slog.String("proposal", p.id), slog.Int("time", p.Recounts+1))
-			if err := c.readVotesAgain(ctx, p); err != nil {
-				failed = errors.Join(failed, err)
-				continue
-			}
+	for _, due := range c.uncounted() {
+		stated, held, err := c.ask(ctx, due, latest)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
 		}
-		failed = errors.Join(failed, c.noteCount(ctx, p, stated, agrees))
+		for i, p := range due {
+			stated := stated[i]
+			agrees := stated == nil || p.agrees(*stated, held[p.ref(p.id).Hash()])
+			if !agrees {
+				c.Logger.LogAttrs(ctx, slog.LevelWarn, "on-chain tally differs from stored ballots, reading its blocks again",
+					slog.String("governor", p.source.ID), slog.String("proposal", p.id), slog.Int("time", p.Recounts+1))
+				if err := c.readVotesAgain(ctx, p); err != nil {
+					failed = errors.Join(failed, err)
+					continue
+				}
+			}
+			failed = errors.Join(failed, c.noteCount(ctx, p, stated, agrees))
+		}
 	}
 	return failed
 }
@@ -90,44 +89,42 @@ func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*
 
 // countOpen compares the contracts' counts of open votes, as of the block up to which ballots are held,
 // with these: a contract that counts more counts votes that no known event states.
-func (c counter) countOpen(ctx context.Context) error {
+func (c counter) countOpen(ctx context.Context) (failed error) {
 	now := c.Clock.Now()
 	due := c.due(func(n *note) bool {
 		recent := n.End.At != nil && now.Sub(n.End.At.Time()) < time.Hour // then they are counted when final
 		return (recent || governance.IsOpenState(n.State)) && n.began() && !n.Counted && n.Recounts == 0 && n.Rules != nil && !n.Rules.UnknownSides
 	})
-	for some := range slices.Chunk(due, maxBatch/2) {
+	for _, some := range due {
 		stated, held, err := c.ask(ctx, some, hexOf(c.at().tip.Number))
+		failed = errors.Join(failed, err)
 		if err != nil || held == nil {
-			return err
+			continue
 		}
 		for i, p := range some {
 			if stated[i] != nil && !p.exceeds(*stated[i], held[p.ref(p.id).Hash()]) {
 				stated[i] = nil
 			}
-			if err := c.state(ctx, p, stated[i]); err != nil {
-				return err
-			}
+			failed = errors.Join(failed, c.state(ctx, p, stated[i]))
 		}
 	}
-	return nil
+	return failed
 }
 
 // noteCount writes that a proposal was compared with the contract's count. One that differs is
 // what upstream states of the proposal, until the votes held agree.
 func (c counter) noteCount(ctx context.Context, p polled, stated *[3]*big.Int, agrees bool) error {
-	c.writing.Lock()
-	if p.Counted = agrees; agrees {
+	if agrees {
 		stated = nil
-	} else {
-		p.Recounts++
 	}
-	c.writing.Unlock()
 	if err := c.state(ctx, p, stated); err != nil {
 		return err
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if p.Counted = agrees; !agrees {
+		p.Recounts++
+	}
 	return consultant(c).saveNotes(ctx, p.governor, []proposal{{id: p.id}})
 }
 
@@ -137,20 +134,26 @@ func (c counter) state(ctx context.Context, p polled, stated *[3]*big.Int) error
 	for i := 0; stated != nil && i < len(stated); i++ {
 		texts = append(texts, stated[i].String())
 	}
-	c.writing.Lock()
-	changes := !slices.Equal(p.Stated, texts)
-	p.Stated = texts
-	c.writing.Unlock()
-	if !changes {
-		return nil
+	if before := c.setStated(p, texts); !slices.Equal(before, texts) {
+		about := records.ChainLogKey{Governor: p.address, ProposalID: p.id}
+		if err := c.write(ctx, change{also: []records.ChainLogKey{about}, final: c.at().final.Number}); err != nil {
+			c.setStated(p, before)
+			return err
+		}
 	}
-	about := records.ChainLogKey{Governor: p.address, ProposalID: p.id}
-	return c.write(ctx, change{also: []records.ChainLogKey{about}, final: c.at().final.Number})
+	return nil
 }
 
-// uncounted returns some proposals whose last blocks are final and whose votes were not
+func (c counter) setStated(p polled, texts []string) (before []string) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	before, p.Stated = p.Stated, texts
+	return before
+}
+
+// uncounted returns some proposals of each Governor whose last blocks are final and whose votes were not
 // compared with the contract's count.
-func (c counter) uncounted() []polled {
+func (c counter) uncounted() [][]polled {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
@@ -159,17 +162,19 @@ func (c counter) uncounted() []polled {
 		end := n.knownEnd()
 		return end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts
 	})
-	return due[:min(len(due), maxBatch/2)]
+	return slices.CompactFunc(due, func(a, b []polled) bool { return a[0].governor == b[0].governor })
 }
 
-// due returns the proposals whose notes a rule chooses. Those of a Governor whose past is not read wait.
-func (c counter) due(is func(*note) bool) (due []polled) {
+// due returns the proposals whose notes a rule chooses, in lists for one batch that are of one Governor each: one
+// that cannot be asked holds up no other. Those of a Governor whose past is not read wait.
+func (c counter) due(is func(*note) bool) (lists [][]polled) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
 		if c.journal.Cursor(g.source, pollerBackfill).State != governance.SourceLive {
 			continue
 		}
+		var due []polled
 		for id, n := range g.notes {
 			if !n.Withdrawn && is(n) {
 				p := polled{governor: g, id: id, note: n}
@@ -179,8 +184,9 @@ func (c counter) due(is func(*note) bool) (due []polled) {
 				due = append(due, p)
 			}
 		}
+		lists = slices.AppendSeq(lists, slices.Chunk(due, maxBatch/2))
 	}
-	return due
+	return lists
 }
 
 // counted returns what a contract counts of a proposal, in the order of governorSides; nil

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -35,7 +36,7 @@ type askedPowers struct {
 // readPowers asks each token, by the hour, for the powers of its first delegates as of the final block, and
 // writes those that its logs do not come to. Then it asks at the next final block again: a log that was
 // missed is not missed twice.
-func (c tokens) readPowers(ctx context.Context) error {
+func (c tokens) readPowers(ctx context.Context) (failed error) {
 	final, now := c.at().final, c.Clock.Now()
 	var records []record.Record
 	for _, g := range c.tokens() {
@@ -44,7 +45,8 @@ func (c tokens) readPowers(ctx context.Context) error {
 		}
 		stated, err := c.statedPowers(ctx, g, final)
 		if err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		if asked := &g.delegating.asked; !asked.differed || asked.silent {
 			asked.at = now
@@ -52,7 +54,7 @@ func (c tokens) readPowers(ctx context.Context) error {
 		records = append(records, stated...)
 	}
 	_, err := c.journal.Commit(ctx, records)
-	return err
+	return errors.Join(failed, err)
 }
 
 // statedPowers returns the powers of the first delegates of a token that its contract states otherwise than

@@ -46,7 +46,7 @@ func abandoned(m moment, now time.Time) bool {
 func (n *note) isDue(now time.Time) bool {
 	passed := func(m moment) bool { return m.At != nil && m.At.Time().Before(now) }
 	switch {
-	case n.Rules == nil, n.Start.Value == "", n.Rules.outdated(), passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
+	case n.unwritten, n.Rules == nil, n.Start.Value == "", n.Rules.outdated(), passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
 		return true
 	case n.State == "pending":
 		return passed(n.Start)

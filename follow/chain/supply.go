@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -16,7 +17,7 @@ import (
 // readPastSupplies asks tokens, once a proposal, for their supply at its snapshot, and writes it: a follower
 // that came later has not read the supply of that time. A token without getPastTotalSupply states
 // none. Of a clock that counts blocks of another chain, the block is not known.
-func (c tokens) readPastSupplies(ctx context.Context) error {
+func (c tokens) readPastSupplies(ctx context.Context) (failed error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
@@ -24,11 +25,9 @@ func (c tokens) readPastSupplies(ctx context.Context) error {
 		if g.delegating != nil || token == nil || token.delegating.registry {
 			continue
 		}
-		if err := c.readSuppliesAt(ctx, g, token); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, c.readSuppliesAt(ctx, g, token))
 	}
-	return nil
+	return failed
 }
 
 // readSuppliesAt asks a token for its supply at the snapshots of some of a Governor's proposals.
@@ -45,9 +44,7 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 	}
 	var records []record.Record
 	for i, p := range asked {
-		n := g.note(p.id)
-		n.SupplyAsked = n.Start.Value
-		supply := c.supplyOf(token, said[i], record.Placed{Scope: token.source.ID, Block: p.start.Uint64(), LogIndex: lastInBlock, At: n.Start.At})
+		supply := c.supplyOf(token, said[i], record.Placed{Scope: token.source.ID, Block: p.start.Uint64(), LogIndex: lastInBlock, At: g.note(p.id).Start.At})
 		if supply == nil {
 			continue
 		}
@@ -60,6 +57,10 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 	}
 	if _, err := c.journal.Commit(ctx, records); err != nil {
 		return err
+	}
+	for _, p := range asked {
+		n := g.note(p.id)
+		n.SupplyAsked = n.Start.Value
 	}
 	return consultant(c).saveNotes(ctx, g, asked)
 }

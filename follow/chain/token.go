@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,16 +234,13 @@ func delegationOf(placed record.Placed, holder string, data []byte) (*record.Del
 }
 
 // readSupplies asks each token for its supply as of the final block, and writes those that changed.
-func (c tokens) readSupplies(ctx context.Context) error {
+func (c tokens) readSupplies(ctx context.Context) (failed error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	final := c.at().final
-	var records []record.Record
 	for _, g := range c.tokens() {
 		said, held, err := c.client.askAt(ctx, hexOf(final.Number), method{to: g.address, signature: "totalSupply()", result: "uint256"})
-		if err != nil {
-			return err
-		}
+		failed = errors.Join(failed, err)
 		if !held {
 			continue
 		}
@@ -250,11 +248,12 @@ func (c tokens) readSupplies(ctx context.Context) error {
 		if supply == nil || g.delegating.supply == supply.Supply.String() {
 			continue
 		}
+		if _, err := c.journal.Commit(ctx, []record.Record{supply}); err != nil {
+			return errors.Join(failed, err)
+		}
 		g.delegating.supply = supply.Supply.String()
-		records = append(records, supply)
 	}
-	_, err := c.journal.Commit(ctx, records)
-	return err
+	return failed
 }
 
 func (c tokens) tokens() []*governor {

@@ -83,6 +83,9 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 		if err := (consultant{c}).saveNotes(ctx, g, consulted[g]); err != nil {
 			return err
 		}
+		for _, p := range consulted[g] {
+			g.note(p.id).unwritten = false
+		}
 	}
 	return nil
 }
