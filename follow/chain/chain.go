@@ -115,8 +115,8 @@ type Chain struct {
 	// journal is set by Pollers.
 	journal *follow.Journal
 
-	// observed is when proposals were last asked about; only the poller of states uses it.
-	observed map[record.RefHash]time.Time
+	// observed is when proposals were last asked about, and unobserved when that failed; only the poller of states uses them.
+	observed, unobserved map[record.RefHash]time.Time
 
 	// unsure is true while what is held may lack something that noteLacking has not said.
 	unsure atomic.Bool
@@ -132,7 +132,7 @@ type Chain struct {
 
 // New returns a chain to follow.
 func New(o Options) *Chain {
-	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}}
+	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}, unobserved: map[record.RefHash]time.Time{}}
 	c.client = newClient(o.ChainID, o.Endpoints, o.Clock, c.metrics.requests)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,8 +67,10 @@ func (c observer) observe(ctx context.Context) error {
 		o, err := c.ask(ctx, x)
 		if err != nil { // it holds up no other
 			failed = errors.Join(failed, ignoreBehind(err))
+			c.unobserved[x.proposal.Hash()] = c.Clock.Now()
 			continue
 		}
+		delete(c.unobserved, x.proposal.Hash())
 		c.observed[x.proposal.Hash()] = c.Clock.Now()
 		records = append(records, o)
 	}
@@ -92,9 +95,10 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 		}
 	}
 	c.writing.Unlock()
-	slices.SortFunc(refs, func(a, b record.RefHash) int { // those asked about longest ago first, and open ones
+	maps.DeleteFunc(c.unobserved, func(_ record.RefHash, at time.Time) bool { return c.Clock.Now().Sub(at) >= observeEvery })
+	slices.SortFunc(refs, func(a, b record.RefHash) int { // those asked about longest ago first, and open ones; after all others those that failed
 		rank := map[bool]int{true: -1}
-		return cmp.Or(c.observed[a].Compare(c.observed[b]), rank[of[a].open]-rank[of[b].open], slices.Compare(a[:], b[:]))
+		return cmp.Or(c.unobserved[a].Compare(c.unobserved[b]), c.observed[a].Compare(c.observed[b]), rank[of[a].open]-rank[of[b].open], slices.Compare(a[:], b[:]))
 	})
 	const most = 500
 	refs = refs[:min(len(refs), most)]

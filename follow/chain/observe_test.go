@@ -258,3 +258,21 @@ func TestAProposalThatCannotBeAskedAboutHoldsUpNoOther(t *testing.T) {
 		})
 	}
 }
+
+func TestProposalsThatCannotBeAskedAboutComeAfterAllOthers(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	const failing = uint64(40)
+	for id := range failing + 1 {
+		f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, id, ada, fake.List{fake.Hex(fmt.Sprintf("0xee%038x", id/failing))},
+			fake.List{uint64(0)}, fake.List{""}, fake.List{""}, uint64(22), uint64(1_000), "# Call"))
+	}
+	f.chain.MineEmpty(2 * fakeFinality)
+	refuse(f, func(body []byte) bool { return bytes.Contains(body, []byte("0xee"+strings.Repeat("0", 38))) })
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	for range 5 {
+		_ = f.TryPoll(t.Context(), "state")
+	}
+	env.Want(t, 1, len(env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{f.ref("40")}))(t)), "observations of the last")
+}
