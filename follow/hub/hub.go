@@ -78,7 +78,7 @@ func (h *Hub) Sources() []record.SourceRef { return warehouse.Values(h.Spaces, s
 
 // Pollers implements follow.Upstream.
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
-	p := &reader{Hub: h, journal: journal, failed: failures{}, unsure: map[string]uint64{}}
+	p := &reader{Hub: h, journal: journal, failed: failures{}, unsure: map[string]uint64{}, absurd: -1}
 	names := &follow.Names{Journal: journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return []follow.Poller{
 		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
@@ -124,9 +124,10 @@ type reader struct {
 	spacesReadAt time.Time
 	// seen has the messages read beyond the log's cursor, with the time of the first look;
 	// after is the last of them while there are more. absurd is the last number that was
-	// refused, and missed counts what sweeps found since the log last had anything.
+	// refused, or after which one could not be read at absurdAt, and missed counts what sweeps found since the log last had anything.
 	seen          map[int64]time.Time
 	after, absurd int64
+	absurdAt      time.Time
 	missed        uint64
 	// lookedAt is when all watched proposals were last looked at.
 	lookedAt time.Time

@@ -282,3 +282,26 @@ func TestReadingAgainWritesNothing(t *testing.T) {
 	}
 	env.Want(t, before, len(versions()), "batches", "nothing has changed")
 }
+
+func TestAMessageThatCannotBeReadIsReadAroundByTheMinute(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lying := f.tamper()
+	f.fill()
+	f.hub.Log("vote", "0xbb", "harbor.eth")
+	asked := 0
+	lying.Change(func(_ string, answer []byte) []byte {
+		if asked++; bytes.Contains(answer, []byte(`"id":"0xbb"`)) {
+			return []byte(`{"errors":[{"message":"no 32-bit number","path":["messages",0,"timestamp"]}]}`)
+		}
+		return answer
+	})
+	for range 6 {
+		f.Poll("log")
+		f.clock.Step(10 * time.Second)
+	}
+	if asked > 6 {
+		t.Errorf("got %d requests in a minute, want no more than without it", asked)
+	}
+	env.Want(t, 1, f.rejected(), "rejected")
+}
