@@ -528,3 +528,62 @@ func TestAttackAnEmptyPageOfVotesIsReadAgain(t *testing.T) {
 	}
 	f.agree()
 }
+
+// failVotes has the hub fail to answer votes until it is called.
+func (f *fixture) failVotes() (end func()) {
+	lying := f.tamper()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Votes") {
+			return []byte(`{"errors":[{"message":"request failed","path":["votes"]}],"data":null}`)
+		}
+		return answer
+	})
+	return func() { lying.Change(func(_ string, answer []byte) []byte { return answer }) }
+}
+
+// The votes have arrived by the log meanwhile: no sweep finds that some are missing.
+func TestAWalkThatAnEndedProcessHadPutOffIsMade(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.close(id, nil)
+	f.clock.Step(40 * 24 * time.Hour)
+	end := f.failVotes()
+	_ = f.TryPoll(t.Context(), "backfill")
+	f.Poll("backfill")
+	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State, "while votes are not read")
+	end()
+	f.restart()
+	f.clock.Step(25 * time.Hour)
+	f.Poll("log", "backfill", "sweep", "close")
+	f.agree()
+	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State, "once they are")
+}
+
+func TestADeletedProposalWithVotesThatCannotBeReadKeepsNoSpaceBehind(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
+	f.hub.Break(id, fake.Voter("ada"), true)
+	f.fill()
+	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State, "before it is deleted")
+	f.hub.Delete(id)
+	f.Poll("log")
+	f.agree()
+	for _, when := range []string{"after it is", "after a restart"} {
+		env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State, when)
+		f.restart()
+		f.Poll("log", "watch", "close")
+	}
+}
+
+func TestWhatASpaceLacksIsKnownAfterItWasOff(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.hub.Break(id, fake.Voter("ada"), true)
+	f.fill()
+	off := f.cursor("harbor.eth", "backfill")
+	off.State = governance.SourceOff
+	env.MustDo(t, records.WriteFollowCursors(t.Context(), f.warehouse, []records.FollowCursor{off}))
+	f.restart()
+	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State)
+}

@@ -319,13 +319,14 @@ func (p *reader) withdrawProposals(ctx context.Context, space string, ids []stri
 				f.withdrawn++
 			}
 		}
+		maps.DeleteFunc(p.holes, func(id string, _ hole) bool { return slices.Contains(batch, id) })
 		if _, err := p.commit(ctx, p.spaceCursor(space, backfillPoller), f); err != nil {
 			return err
 		}
 		var notes []records.FollowedItem
 		for _, id := range batch {
 			if i := p.items[id]; i != nil {
-				i.Missing = 0
+				i.Missing, i.Hole = 0, ""
 				notes = append(notes, p.noteRow(i.space, id, i.note))
 				delete(p.items, id)
 			}

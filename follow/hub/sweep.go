@@ -106,10 +106,11 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) (walks []due, res
 	}
 	for _, id := range ids {
 		votes := uint64(heads[id].Votes)
-		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) {
+		isPutOff := strings.HasPrefix(p.holes[id].text, notAllRead) // by this process, or one that ended before the walk
+		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) && !isPutOff {
 			continue // the watch compares it each minute
 		}
-		if voters[proposalRef(id).Hash()]+p.lack[id] != votes || slices.Contains(again, id) {
+		if voters[proposalRef(id).Hash()]+p.lack[id] != votes || slices.Contains(again, id) || isPutOff {
 			walks = append(walks, due{space, id, votes})
 		}
 	}

@@ -221,10 +221,13 @@ func (w *walk) supersedes(b record.Ballot) bool {
 // voterHash is the same for an address in any letter case.
 func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
 
+// notAllRead begins the hole of a proposal whose walk was put off.
+const notAllRead = "its votes are not all read: "
+
 // noteUnread notes why the votes are not all read, until the walk is finished.
 func (w *walk) noteUnread(ctx context.Context, why error) error {
 	i := cmp.Or(w.items[w.id], &item{space: w.space})
-	i.Hole = "its votes are not all read: " + fetch.Clip(why.Error())
+	i.Hole = notAllRead + fetch.Clip(why.Error())
 	return errors.Join(w.noteHoles(ctx, i.Hole), records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(w.space, w.id, i.note)}))
 }
 
