@@ -56,7 +56,9 @@ type entry struct {
 // next poll that succeeds, and one that the poller gave with a reason until it gives another.
 func newEntry(cursor records.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
-	switch isReasoned := cursor.Failures == 0 && cursor.Error != "" && cursor.State != governance.SourceOff; {
+	switch isReasoned := cursor.Failures == 0 && cursor.Error != ""; {
+	case isReasoned && cursor.State == governance.SourceOff:
+		e.trouble, e.cursor.State = cursor.State, governance.SourceBehind
 	case isReasoned, cursor.State == governance.SourceLive, cursor.State == governance.SourceBackfilling:
 	default:
 		e.trouble, e.cursor.State = cursor.State, governance.SourceLive
