@@ -587,3 +587,27 @@ func TestWhatASpaceLacksIsKnownAfterItWasOff(t *testing.T) {
 	f.restart()
 	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State)
 }
+
+func TestAttackADeletedProposalIsNotLookedForAtEachPoll(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
+	f.fill()
+	asked := 0
+	f.tamper().Change(func(query string, answer []byte) []byte {
+		if strings.Contains(query, "query Listing") {
+			asked++
+			return withRow(f, answer, "proposals", `{"id":5}`)
+		}
+		return answer
+	})
+	f.hub.Delete(id)
+	f.clock.Step(2 * time.Minute)
+	for range 18 {
+		f.Poll("log", "watch", "close")
+		f.clock.Step(10 * time.Second)
+	}
+	if asked > 3 {
+		t.Errorf("got %d listings in three minutes, want one a minute", asked)
+	}
+}

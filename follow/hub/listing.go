@@ -117,7 +117,7 @@ func (p *reader) miss(id string) bool {
 }
 
 // withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole
-// listing of their space lacks now.
+// listing of their space lacks now. Without one, they wait until they are missed again.
 func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}
@@ -132,12 +132,12 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 			continue // withdrawn with its space
 		}
 		heads, trusted, err := p.listing(ctx, space)
-		if failed = errors.Join(failed, err); err != nil || !trusted {
+		if failed = errors.Join(failed, err); err != nil {
 			continue
 		}
 		var gone []string
 		for _, id := range ids {
-			if _, listed := heads[id]; listed || p.isWithheld(p.items[id].created) {
+			if _, listed := heads[id]; listed || !trusted || p.isWithheld(p.items[id].created) {
 				p.items[id].Missing, p.items[id].changed = 0, true
 			} else {
 				gone = append(gone, id)
