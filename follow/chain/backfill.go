@@ -142,28 +142,38 @@ func (c backfiller) isLate(ctx context.Context, g *governor) (late bool, err err
 	if g.FirstBlock == nil || *g.FirstBlock == 0 {
 		return false, nil
 	}
-	err = c.client.each(ctx, 0, func(e *endpoint) error {
+	err = c.client.withState(ctx, func(e *endpoint) error {
 		code, err := c.client.one(ctx, e, "eth_getCode", g.address, hexOf(*g.FirstBlock-1))
-		if _, refused := errors.AsType[*rpcError](err); refused {
-			return nil
-		}
 		late = err == nil && len(code) > len(`"0x"`)
 		return err
 	})
 	return late, err
 }
 
+// withState is each for calls as of old blocks. That every endpoint refuses them, without their state, is no error.
+func (c *client) withState(ctx context.Context, try func(*endpoint) error) error {
+	lacking := 0
+	err := c.each(ctx, 0, func(e *endpoint) error {
+		err := try(e)
+		if _, refused := errors.AsType[*rpcError](err); refused {
+			lacking++
+		}
+		return err
+	})
+	if lacking == len(c.endpoints) {
+		return nil
+	}
+	return err
+}
+
 // creation searches for the block at which a contract has code first; 0 where no endpoint
 // keeps the state of old blocks.
 func (c backfiller) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
-	err = c.client.each(ctx, 0, func(e *endpoint) error {
+	err = c.client.withState(ctx, func(e *endpoint) error {
 		low, high := uint64(0), last // no code at low, code at high
 		for low < high {
 			middle := low + (high-low)/2
 			result, err := c.client.one(ctx, e, "eth_getCode", g.address, hexOf(middle))
-			if _, refused := errors.AsType[*rpcError](err); refused {
-				return nil
-			}
 			if err != nil {
 				return err
 			}

@@ -370,6 +370,19 @@ func TestANodeThatAnswersNullForOldCodeHoldsUpNothing(t *testing.T) {
 	}
 }
 
+func TestAnotherEndpointIsAskedForOldCode(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.Create(governorAddress, 15)
+	f.chain.MineEmpty(4 * fakeFinality)
+	pruned := f.chain.AnotherEndpoint()
+	pruned.Fail(fake.Faults{Pruned: true})
+	f.endpoints = []http.Handler{pruned, f.chain}
+	f.start()
+	f.Poll("tip", "backfill")
+	env.Want(t, uint64(15), f.Journal.Cursor(f.upstream.Sources()[0], "backfill").Covered[0].First, "first block")
+}
+
 func TestAGovernorThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
