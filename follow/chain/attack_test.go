@@ -392,3 +392,16 @@ func TestAttackBallotsHaveTheRulesThatWereLearntBeforeAFailure(t *testing.T) {
 	f.Poll("backfill")
 	f.wantPower([3]int64{3e6, 0, 0}, 1)
 }
+
+func TestAttackACallOfAnActionsTargetThatIsRefusedIsNoLimit(t *testing.T) {
+	t.Parallel()
+	const target = "0x00000000000000000000000000000000000000e4"
+	f := newFollower(t)
+	refuseCalls(f, target, "symbol()")
+	f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(1), ada, fake.List{fake.Hex(target)}, fake.List{uint64(0)}, fake.List{""}, fake.List{""},
+		uint64(22), uint64(1_000), "# Call"))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final", "state")
+	env.Want(t, 1, len(env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)), "observations")
+}

@@ -3,7 +3,6 @@ package chain
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 
@@ -148,22 +147,6 @@ func (c backfiller) isLate(ctx context.Context, g *governor) (late bool, err err
 		return err
 	})
 	return late, err
-}
-
-// withState is each for calls as of old blocks. That every endpoint refuses them, without their state, is no error.
-func (c *client) withState(ctx context.Context, try func(*endpoint) error) error {
-	lacking := 0
-	err := c.each(ctx, 0, func(e *endpoint) error {
-		err := try(e)
-		if _, refused := errors.AsType[*rpcError](err); refused {
-			lacking++
-		}
-		return err
-	})
-	if lacking == len(c.endpoints) {
-		return nil
-	}
-	return err
 }
 
 // creation searches for the block at which a contract has code first; 0 where no endpoint

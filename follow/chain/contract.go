@@ -111,8 +111,7 @@ func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 // its state.
 func (c *client) askAt(ctx context.Context, block string, methods ...method) (results []any, held bool, err error) {
 	results = make([]any, len(methods))
-	lacking := 0
-	err = c.each(ctx, 0, func(e *endpoint) error {
+	try := func(e *endpoint) error {
 		calls := make([]*call, len(methods))
 		for i, m := range methods {
 			calls[i] = &call{method: "eth_call", params: []any{
@@ -124,20 +123,36 @@ func (c *client) askAt(ctx context.Context, block string, methods ...method) (re
 		}
 		for i, m := range methods {
 			value, err := calls[i].value(m.result)
-			if refused, ok := errors.AsType[*rpcError](err); ok && block != latest && !refused.isLimit() {
-				lacking++ // whatever its words: the call is as any other
-			}
 			if err != nil {
 				return fmt.Errorf("call %s of %s: %w", m.signature, m.to, err)
 			}
 			results[i] = value
 		}
+		held = true
 		return nil
-	})
-	if err != nil && lacking == len(c.endpoints) {
-		return nil, false, nil
 	}
-	return results, err == nil, err
+	if block == latest {
+		return results, true, c.each(ctx, 0, try)
+	}
+	err = c.withState(ctx, try)
+	return results, held, err
+}
+
+// withState is each for calls as of an old block. That every endpoint refuses, in whatever words, is no error:
+// the call is as any other, and they lack the state.
+func (c *client) withState(ctx context.Context, try func(*endpoint) error) error {
+	lacking := 0
+	err := c.each(ctx, 0, func(e *endpoint) error {
+		err := try(e)
+		if _, refused := errors.AsType[*rpcError](err); refused {
+			lacking++
+		}
+		return err
+	})
+	if lacking == len(c.endpoints) {
+		return nil
+	}
+	return err
 }
 
 // doAny is do for calls of contracts, which may answer as much as they like. Of a result that is too

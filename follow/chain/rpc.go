@@ -197,13 +197,17 @@ func isRefusal(status int, body []byte) bool {
 }
 
 // limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An unknown refusal counts as
-// one, unless other calls of contracts in its batch are answered: then it is of its contract. An error for a whole batch may refuse batches.
+// one, unless it is of a contract and other calls in its batch are answered. An error for a whole batch may refuse batches.
 func limitOf(answers []answer, calls []*call) string {
 	whole := len(calls) > 1 && len(answers) == 1
-	answered := calls[0].method == callMethod && slices.ContainsFunc(answers, func(a answer) bool { return a.Error == nil || a.Error.isUnderstood() && !a.Error.isLimit() })
+	answered := slices.ContainsFunc(answers, func(a answer) bool { return a.Error == nil || a.Error.isUnderstood() && !a.Error.isLimit() })
+	isOfContract := func(a answer) bool {
+		n, err := strconv.Atoi(string(a.ID))
+		return answered && err == nil && n > 0 && n <= len(calls) && calls[n-1].method == callMethod
+	}
 	for _, a := range answers {
 		isOfBatch := whole && a.Error != nil && strings.Contains(strings.ToLower(a.Error.text()), "batch")
-		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !answered && !a.Error.isUnderstood()) {
+		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !isOfContract(a) && !a.Error.isUnderstood()) {
 			return a.Error.Error()
 		}
 	}
