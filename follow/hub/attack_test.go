@@ -611,3 +611,23 @@ func TestAttackADeletedProposalIsNotLookedForAtEachPoll(t *testing.T) {
 		t.Errorf("got %d listings in three minutes, want one a minute", asked)
 	}
 }
+
+func TestAWalkWhoseVotesCannotBeWrittenForLongLacksNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open()
+	f.burst(id, 1100, start.Add(-time.Hour))
+	f.Poll("log")
+	exec := func(sql string) { env.MustDo(t, f.warehouse.Conn.Exec(t.Context(), sql)) }
+	f.step()
+	f.step()
+	exec("RENAME TABLE ballots TO away")
+	for range 25 { // each reads the same thousand votes
+		_ = f.TryPoll(t.Context(), "backfill")
+		_ = f.TryPoll(t.Context(), "close")
+	}
+	exec("RENAME TABLE away TO ballots")
+	f.Poll("backfill", "watch", "close")
+	f.agree()
+	env.Want(t, "", f.cursor("harbor.eth", "backfill").Error)
+}

@@ -105,6 +105,9 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 		}
 		return nil
 	})
+	if err := w.commitPage(ctx, f); err != nil {
+		return false, err // the page is read again, and counts once
+	}
 	w.rejected += f.rejected
 	last, before := w.from, len(w.ids)
 	w.listed += uint64(len(got.rows))
@@ -116,9 +119,6 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 		if v.waits() {
 			w.waiting++
 		}
-	}
-	if err := w.commitPage(ctx, f); err != nil {
-		return false, err
 	}
 	switch isLast := uint64(len(w.ids)) >= w.stated || len(w.ids) == before; {
 	case !got.full && isLast:
