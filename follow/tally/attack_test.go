@@ -17,6 +17,7 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
+	upstream "pnyx/test/upstream/tally"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -347,4 +348,24 @@ func TestAttackAnEmptyListOfVotesWithdrawsNone(t *testing.T) {
 	f.Poll(order()...)
 	_, ballots := f.held()
 	env.Want(t, 3, len(ballots), "ballots")
+}
+
+func TestAPageThatIsNotReadForLongCountsOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.SetStatus(f.propose(1, 45)[0], "executed")
+	step := func() error { _, err := f.Pollers["backfill"].Run(t.Context()); return err }
+	for range 3 { // proposals, the next walk, and a page of it
+		env.MustDo(t, step())
+	}
+	f.Switch(func(s *upstream.Switches) { s.Key = "another" })
+	for range 120 {
+		if err := step(); errors.Is(err, follow.ErrEndless) {
+			t.Fatalf("got %v, want the refusal of the key", err)
+		}
+	}
+	f.Switch(func(s *upstream.Switches) { s.Key = "secret" })
+	f.Poll("backfill")
+	f.wantTruth()
+	env.Want(t, governance.SourceLive, f.cursor("backfill").State)
 }

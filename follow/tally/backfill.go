@@ -69,7 +69,7 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 
 // sweep reads a page of all proposals.
 func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
-	if o.pages++; o.pages > maxPages {
+	if o.pages >= maxPages {
 		o.after, o.pages = "", 0
 		return o.endless("proposals", o.source.ID, maxPages)
 	}
@@ -80,6 +80,7 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 	if err := o.keep(ctx, o.take(got.nodes...)); err != nil {
 		return err
 	}
+	o.pages++
 	if o.after = got.after; o.after == "" {
 		at.Swept, o.pages = o.Clock.Now(), 0
 	}

@@ -176,7 +176,7 @@ func (o *organization) nextWalk() *walk {
 // step reads one page of a walk; after the last, it withdraws what is held and was on no
 // page. done is true then.
 func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn uint64, err error) {
-	if w.pages++; w.pages > w.most() {
+	if w.pages >= w.most() {
 		return false, 0, o.endless("votes", w.proposal, w.most())
 	}
 	got, err := o.page(ctx, queryVotes, map[string]any{"proposalId": w.proposal}, w.after)
@@ -201,7 +201,7 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 	if _, err := o.journal.Commit(ctx, records); err != nil {
 		return false, 0, err
 	}
-	w.after = got.after
+	w.after, w.pages = got.after, w.pages+1
 	return last, withdrawn, nil
 }
 
