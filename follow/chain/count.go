@@ -42,6 +42,7 @@ type counter struct{ *Chain }
 func (c counter) countEnded(ctx context.Context) error {
 	var failed error
 	for _, due := range c.uncounted() {
+		due = due[:min(len(due), maxBatch/2)]
 		stated, held, err := c.ask(ctx, due, latest)
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -76,6 +77,9 @@ func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*
 		refs[i] = p.ref(p.id).Hash()
 	}
 	said, there, err := c.client.askAt(ctx, block, methods...)
+	for _, p := range of {
+		c.apart[p.address] = err != nil
+	}
 	stated = make([]*[3]*big.Int, len(of))
 	if err != nil || !there {
 		return stated, nil, err
@@ -95,17 +99,19 @@ func (c counter) countOpen(ctx context.Context) (failed error) {
 		recent := n.End.At != nil && now.Sub(n.End.At.Time()) < time.Hour // then they are counted when final
 		return (recent || governance.IsOpenState(n.State)) && n.began() && !n.Counted && n.Recounts == 0 && n.Rules != nil && !n.Rules.UnknownSides
 	})
-	for _, some := range due {
-		stated, held, err := c.ask(ctx, some, hexOf(c.at().tip.Number))
-		failed = errors.Join(failed, err)
-		if err != nil || held == nil {
-			continue
-		}
-		for i, p := range some {
-			if stated[i] != nil && !p.exceeds(*stated[i], held[p.ref(p.id).Hash()]) {
-				stated[i] = nil
+	for _, of := range due {
+		for some := range slices.Chunk(of, maxBatch/2) {
+			stated, held, err := c.ask(ctx, some, hexOf(c.at().tip.Number))
+			failed = errors.Join(failed, err)
+			if err != nil || held == nil {
+				break
 			}
-			failed = errors.Join(failed, c.state(ctx, p, stated[i]))
+			for i, p := range some {
+				if stated[i] != nil && !p.exceeds(*stated[i], held[p.ref(p.id).Hash()]) {
+					stated[i] = nil
+				}
+				failed = errors.Join(failed, c.state(ctx, p, stated[i]))
+			}
 		}
 	}
 	return failed
@@ -151,25 +157,25 @@ func (c counter) setStated(p polled, texts []string) (before []string) {
 	return before
 }
 
-// uncounted returns some proposals of each Governor whose last blocks are final and whose votes were not
-// compared with the contract's count.
+// uncounted returns the proposals whose last blocks are final and whose votes were not compared with the
+// contract's count, as due does.
 func (c counter) uncounted() [][]polled {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
 	}
-	due := c.due(func(n *note) bool {
+	return c.due(func(n *note) bool {
 		end := n.knownEnd()
 		return end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts
 	})
-	return slices.CompactFunc(due, func(a, b []polled) bool { return a[0].governor == b[0].governor })
 }
 
-// due returns the proposals whose notes a rule chooses, in lists for one batch that are of one Governor each: one
-// that cannot be asked holds up no other. Those of a Governor whose past is not read wait.
+// due returns the proposals whose notes a rule chooses. A Governor that could not be asked, or was asked together
+// with one, has a list of its own: it holds up no other. Those of a Governor whose past is not read wait.
 func (c counter) due(is func(*note) bool) (lists [][]polled) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	var together []polled
 	for _, g := range c.governors {
 		if c.journal.Cursor(g.source, pollerBackfill).State != governance.SourceLive {
 			continue
@@ -184,9 +190,13 @@ func (c counter) due(is func(*note) bool) (lists [][]polled) {
 				due = append(due, p)
 			}
 		}
-		lists = slices.AppendSeq(lists, slices.Chunk(due, maxBatch/2))
+		if c.apart[g.address] {
+			lists = append(lists, due)
+		} else {
+			together = append(together, due...)
+		}
 	}
-	return lists
+	return slices.DeleteFunc(append(lists, together), func(of []polled) bool { return len(of) == 0 })
 }
 
 // counted returns what a contract counts of a proposal, in the order of governorSides; nil
