@@ -407,3 +407,23 @@ func TestAttackACallOfAnActionsTargetThatIsRefusedIsNoLimit(t *testing.T) {
 	f.Poll("tip", "backfill", "final", "state")
 	env.Want(t, 1, len(env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)), "observations")
 }
+
+func TestAttackAProposalWhoseCallsAreRefusedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	const refused = uint64(0xe5)
+	refuseCalls(f, fmt.Sprintf("%064x", refused), "proposalDeadline(uint256)")
+	for _, id := range []uint64{1, refused} {
+		f.chain.Answer(governorAddress, "state(uint256)", []any{id}, uint64(1))
+		f.chain.Mine(createdAt(id, 22, 1_000))
+	}
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill")
+	f.chain.Change(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(3))
+	if err := f.TryPoll(t.Context(), "state"); err == nil {
+		t.Error("got no error, want the proposal that is not asked about")
+	}
+	p, _ := f.proposal("1")
+	env.Want(t, "defeated", p.State, "state of the other one")
+}

@@ -30,8 +30,18 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 			}
 		}
 		c.writing.Unlock()
-		for some := range slices.Chunk(due, maxBatch) { // one Governor that cannot be asked holds up no other
-			failed = errors.Join(failed, c.write(ctx, change{also: some, consult: true, final: c.at().final.Number}))
+		ask := func(some []records.ChainLogKey) error {
+			return c.write(ctx, change{also: some, consult: true, final: c.at().final.Number})
+		}
+		for some := range slices.Chunk(due, maxBatch) { // one Governor that cannot be asked holds up no other, and no proposal
+			err := ask(some)
+			if len(some) > 1 && c.isRefused(ctx, g, err) {
+				err = nil
+				for one := range slices.Chunk(some, 1) {
+					err = errors.Join(err, ask(one))
+				}
+			}
+			failed = errors.Join(failed, err)
 		}
 	}
 	return false, errors.Join(failed, c.noteLacking(ctx), counter{c}.countEnded(ctx), counter{c}.countOpen(ctx), tokens{c}.readSupplies(ctx), tokens{c}.readPastSupplies(ctx), tokens{c}.readPowers(ctx), observer{c}.observe(ctx))
