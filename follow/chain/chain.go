@@ -171,6 +171,11 @@ func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.journal, c.began = journal, false
+	for _, g := range c.governors { // another process may have led, and read what changed
+		g.mu.Lock()
+		g.facts.probed = false
+		g.mu.Unlock()
+	}
 	c.unsure.Store(true)
 	pollers := []follow.Poller{
 		{Name: pollerTip, Interval: cmp.Or(c.Interval, defaultInterval), Run: c.poller(tip{c}.pollTip)},

@@ -16,6 +16,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -404,4 +405,24 @@ func TestAGovernorThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
 	}
 	p, _ := f.proposal("1")
 	env.Want(t, "defeated", p.State, "state at the other Governor")
+}
+
+// Another process reads the log of a change while this one does not lead.
+func TestAProcessThatLeadsAgainAsksWhatChanged(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	const timelock = "0x00000000000000000000000000000000000000bc"
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	first := f.upstream
+	f.chain.Change(governorAddress, "timelock()", nil, fake.Hex(timelock))
+	f.chain.Mine(fake.Emit(governorAddress, "TimelockChange(address,address)", 0, fake.Hex(timelockAddress), fake.Hex(timelock)))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.start()
+	f.Poll("tip", "final")
+	f.Polled = polled.Follow(t, f.warehouse, first, nil)
+	f.chain.Mine(fake.Emit(timelock, "CallExecuted(bytes32,uint256,address,uint256,bytes)", 2, fake.Hex("0x01"), uint64(0), ada, uint64(0), []byte{}))
+	f.Poll("tip")
+	env.Want(t, 1, len(env.Must(records.TimelockLogs(t.Context(), f.warehouse, fakeChain, governorAddress))(t)), "logs of the new timelock")
 }
