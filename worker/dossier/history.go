@@ -95,6 +95,9 @@ func settingOf(d *abi.Decoded) (s setting, is bool) {
 		first = last
 	}
 	key := []string{d.Chain, d.Target, d.Function}
+	if !begins("set", "update", "change", "unsafe", "file(", "modify", "configure", "edit", "ramp", "commit", "override", "govSet", "proposalSet", "bootstrapSet", "pause(bool") {
+		key = append(key, valueOf(abi.Argument{Items: d.Arguments})) // what is added or removed replaces nothing
+	}
 	for _, a := range d.Arguments[:first] {
 		key = append(key, valueOf(a))
 	}
@@ -112,5 +115,6 @@ func saysWhich(a abi.Argument) bool {
 	case strings.HasPrefix(a.Type, "bytes") && a.Type != "bytes" && !strings.HasSuffix(a.Type, "]"):
 		return true
 	}
-	return slices.Contains([]string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label"}, a.Name)
+	return slices.Contains([]string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label",
+		"gameType", "feeTier", "pid", "poolId", "tokenId", "hatId", "proposalId", "index", "domain", "symbol", "identifier", "family"}, a.Name)
 }

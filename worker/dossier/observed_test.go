@@ -124,6 +124,24 @@ func TestSettingsThatNodesShowed(t *testing.T) {
 	env.Want(t, "100 from 100 300 from 100 [governance_setting_raised]", settings(), "with a node's word")
 }
 
+// What is added, frozen or removed replaces nothing, nor does a setting of one thing that of another: neither was the value before.
+func TestSettingsThatReplaceNothing(t *testing.T) {
+	t.Parallel()
+	for signature, words := range map[string][2][]string{
+		"_supportMarket(address)":                             {{stranger}, {recipient}},
+		"freezeReserve(address)":                              {{stranger}, {recipient}},
+		"remove_price_pair(uint256)":                          {{"1"}, {"2"}},
+		"enableFeeAmount(uint24,int24)":                       {{"64", "1"}, {"1f4", "a"}},
+		"setInitBond(uint32,uint256)":                         {{"1", "7"}, {"2", "7"}},
+		"setCollateralFactor(uint96,address,uint256,uint256)": {{"0", stranger, "7", "8"}, {"0", recipient, "7", "8"}},
+	} {
+		d, _ := compose(t, facts("text", call(t, governor, signature, words[0]...), call(t, governor, signature, words[1]...)))
+		if old := d.Effects.Settings[1].Old; old != nil {
+			t.Errorf("%s: got the value before %s, want none", signature, *old)
+		}
+	}
+}
+
 // A simulation that succeeded and fails later is told as both; one that a node cannot make is not known.
 func TestSimulations(t *testing.T) {
 	t.Parallel()
