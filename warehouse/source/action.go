@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -122,8 +123,8 @@ type looseCall struct {
 
 // action returns the call as a record; ok is false for one that cannot be read.
 func (c *looseCall) action() (a *record.Action, ok bool) {
-	if len(c.Formatted) == 4 && c.To == "" { // of oSnap: target, operation, value, data
-		c.To, c.Operation, c.Value, c.Data = c.Formatted[0], c.Formatted[1], c.Formatted[2], c.Formatted[3]
+	if len(c.Formatted) == 4 { // of oSnap, which executes these whatever stands beside: target, operation, value, data
+		*c = looseCall{To: c.Formatted[0], Operation: c.Formatted[1], Value: c.Formatted[2], Data: c.Formatted[3]}
 	}
 	target := string(cmp.Or(c.To, c.Target))
 	data, isHex := unhex(string(cmp.Or(c.Data, c.Calldata, "0x")))
@@ -230,7 +231,7 @@ func pluginActions(text []byte) (stated int, actions []*record.Action) {
 			Safe  safePlan   `json:"safe"`
 		} `json:"oSnap"`
 	}
-	if hasManyParts(text) || json.Unmarshal(text, &plugins) != nil {
+	if hasManyParts(text) || json.Unmarshal(withoutLookalikes(text), &plugins) != nil {
 		if bytes.Contains(text, []byte(`"safeSnap"`)) || bytes.Contains(text, []byte(`"oSnap"`)) {
 			return 1, nil // there is something that is executed
 		}
@@ -255,6 +256,40 @@ func pluginActions(text []byte) (stated int, actions []*record.Action) {
 	return stated, actions
 }
 
+// withoutLookalikes drops the parts of objects that have the name of one that is read, in other letter case: what executes
+// a plan does not read them, and encoding/json does.
+func withoutLookalikes(text []byte) []byte {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var all any
+	if decoder.Decode(&all) != nil {
+		return text
+	}
+	dropLookalikes(all)
+	text, _ = json.Marshal(all) // it has been decoded
+	return text
+}
+
+func dropLookalikes(of any) {
+	read := []string{
+		"safeSnap", "oSnap", "safes", "safe", "txs", "network", "safeAddress", "realityAddress", "umaAddress", "transactions", "mainTransaction", "formatted",
+		"to", "target", "value", "data", "calldata", "signature", "operation", "chainId",
+	}
+	switch of := of.(type) {
+	case []any:
+		for _, part := range of {
+			dropLookalikes(part)
+		}
+	case map[string]any:
+		for name, part := range of {
+			if !slices.Contains(read, name) && slices.ContainsFunc(read, func(known string) bool { return strings.EqualFold(known, name) }) {
+				delete(of, name)
+			}
+			dropLookalikes(part)
+		}
+	}
+}
+
 func (p *safePlan) executor() looseText { return cmp.Or(p.SafeAddress, p.RealityAddress, p.UmaAddress) }
 
 // calls returns the calls of all batches. A batch is a list of calls, an object with one, or a call.
@@ -264,6 +299,7 @@ func (p *safePlan) calls(readable *bool) (calls []looseCall) {
 			looseCall
 
 			Transactions []looseCall `json:"transactions"`
+			Main         *looseCall  `json:"mainTransaction"`
 		}
 		err := json.Unmarshal(text, &batch.Transactions)
 		if typeOf(text) == typeObject {
@@ -272,8 +308,31 @@ func (p *safePlan) calls(readable *bool) (calls []looseCall) {
 		if batch.To != "" && batch.Transactions == nil {
 			batch.Transactions = []looseCall{batch.looseCall}
 		}
+		if batch.Main != nil && !batch.Main.comesTo(batch.Transactions) {
+			batch.Transactions = []looseCall{*batch.Main}
+		}
 		*readable = *readable && err == nil && batch.Transactions != nil
 		calls = append(calls, batch.Transactions...)
 	}
 	return append(calls, p.Transactions...)
+}
+
+// comesTo reports whether the call that a batch executes is its one transaction, or a multisend of them that Safe publishes.
+func (c *looseCall) comesTo(calls []looseCall) bool {
+	main, ok := c.action()
+	_, actions := actionsOf(calls)
+	if !ok || len(actions) != len(calls) {
+		return false
+	}
+	whole := abi.Call{Target: main.Target, Value: main.Value, Data: main.Calldata, Operation: abi.PlainCall}
+	if main.Delegate {
+		whole.Operation = abi.DelegateCall
+	}
+	executed := []abi.Decoded{{Call: whole}}
+	if d := abi.Decode(whole); main.Delegate && d.Undecoded == "" && d.Function == "multiSend(bytes)" && abi.NamesTarget(d.Function, d.Target) {
+		executed = d.Calls
+	}
+	return slices.EqualFunc(executed, actions, func(d abi.Decoded, a *record.Action) bool {
+		return d.Target == a.Target && d.Value == a.Value && bytes.Equal(d.Data, a.Calldata) && (d.Operation == abi.DelegateCall) == a.Delegate
+	})
 }

@@ -33,6 +33,7 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 	ofSafe := &record.Action{Chain: "eip155:100", Executor: safe, Target: token, Value: "5", Calldata: []byte{}, Delegate: true}
 	count := func(n uint64) *uint64 { return &n }
 	long, many := strings.Repeat("9", 3<<20), strings.Repeat("{},", 1<<20-1)
+	multisend := "0x8d80ff0a" + fmt.Sprintf("%064x%064x01%s%064x%064x", 32, 85, token[2:], 5, 0) + strings.Repeat("0", 22)
 	upper := strings.Replace(token, "cd", "CD", 1)
 	for name, test := range map[string]struct {
 		line   string
@@ -57,6 +58,10 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 		"a batch without calls":           {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"1","txs":[{"hash":"0x1"}]}]}}`), count(1), nil},
 		"oSnap":                           {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"network":"100","safeAddress":"`+safe+`","transactions":[{"type":"raw","formatted":["`+token+`",1,"0.5e1","0x"]}]}]}}`), count(1), []*record.Action{ofSafe}},
 		"oSnap with one Safe":             {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safe":{"network":"100","safeAddress":"`+safe+`","transactions":[{"to":"`+token+`","operation":1,"value":"5","data":"0x"}]}}}`), count(1), []*record.Action{ofSafe}},
+		"oSnap with a call beside":        {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"network":"100","safeAddress":"`+safe+`","transactions":[{"to":"`+safe+`","value":"7","data":"0x","formatted":["`+token+`",1,"5","0x"]}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"names in another letter case":    {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"network":"100","safeAddress":"`+safe+`","transactions":[{"to":"`+token+`","operation":1,"value":"5","data":"0x","To":"`+safe+`"}],"Transactions":[]}]},"OSNAP":{}}`), count(1), []*record.Action{ofSafe}},
+		"a batch that executes another":   {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":100,"umaAddress":"`+safe+`","txs":[{"transactions":[{"to":"`+safe+`","value":"1"}],"mainTransaction":{"to":"`+token+`","value":"5","data":"0x","operation":"1"}}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"a batch that a multisend makes":  {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":100,"umaAddress":"`+safe+`","txs":[{"transactions":[{"to":"`+token+`","value":"5","data":"0x","operation":1}],"mainTransaction":{"to":"0x8D29bE29923b68abfDD21e541b9374737B49cdAD","value":"0","operation":1,"data":"`+multisend+`"}}]}]}}`), count(1), []*record.Action{ofSafe}},
 		"a plan that cannot be read":      {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":7}}`), count(1), nil},
 		"a batch that cannot be read":     {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"1","txs":[7]}]}}`), count(1), nil},
 		"a plan with a call to no target": {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"transactions":[{"to":"harbor.eth"}]}]}}`), count(1), nil},
