@@ -298,6 +298,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"**25,000** USDC": 25_000, "２５，０００ USDC": 25_000, "٢٥٠٠٠ USDC": 25_000, "2.5万 USDC": 25_000, "2,50,000 USDC": 250_000, "2,5 millones": 2_500_000, "twenty-five thousand USDC": 25_000,
 		"one hundred and five tokens": 105, "Tranche 1: 5,000 USDC": 5_000, "ENS 5,000 USDC 5,000": 5_000, "2\u200b5,000 USDC": 25_000, "24 months at 500 USDC": 500, "&#36;2025": 2025, "from 10,000 to 20,000 USDC": 10_000,
 		".5M USDC": 500_000, "$500-600k": 500_000, "1.5–2 million USDC": 1_500_000, "half a million USDC": 500_000, "half-million dollars": 500_000, "$1.25mn": 1_250_000,
+		"1.5e6 USDC": 1_500_000, "transfer(ada, 25_000e6)": 25_000, "3x40,000 USDC": 40_000, "Milestone 1 - 40,000": 40_000,
 	} {
 		tests["an amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, nil}
 	}

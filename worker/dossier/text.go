@@ -41,8 +41,8 @@ var (
 	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d{1,2}:\d{2}(?::\d{2})?\b|` +
 		`\b(?:19|20)\d{2}[-/.–](?:\d{1,2}[-/.]\d{1,2}|\d{2}|20\d{2})\b|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}\b|` +
 		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
-	// gluedUnit matches a unit right before or behind a number, as in 25,000usdc.
-	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,}|\d+[km]\b)|(\d)([a-z]{3,})`)
+	// gluedUnit matches a unit right before or behind a number, as in 25,000usdc, and how often there is one, as in 3x25,000.
+	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,}|\d+[km]\b)|(\d)([a-z]{3,})|(\dx)(\d)`)
 	// pointed matches thousands in groups with points, as in 25.000,00, and decimalComma and zeroComma a comma before a fraction.
 	pointed      = regexp.MustCompile(`\b\d{1,3}(?:(?:\.\d{3})+,\d{1,2}|(?:\.\d{3}){2,})\b`)
 	decimalComma = regexp.MustCompile(`(\d),(\d{1,2}|\d{4,})(\D|$)`)
@@ -59,7 +59,7 @@ var (
 		`(?:[\s-]+(?:and[\s-]+)?(?:` + countingWords + `)\b)*`)
 	// number matches a number with thousands in groups, a fraction, and a word for a power of ten: the groups from the third on.
 	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(m[mn]?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
-		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬|만)|(亿|億|억)|(тыс)|(млн)|(млрд))|\b)`)
+		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬|만)|(亿|億|억)|(тыс)|(млн)|(млрд))|e(\d{1,2})\b|\b)`)
 )
 
 const (
@@ -147,7 +147,7 @@ func plainOf(text string) string {
 		text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
 	}
 	text = zeroComma.ReplaceAllString(text, "0.$1")
-	text = decimalComma.ReplaceAllString(gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4"), "$1.$2$3")
+	text = decimalComma.ReplaceAllString(gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3$5 $2$4$6"), "$1.$2$3")
 	text = powered.ReplaceAllString(text, "$1$3$2$3")
 	if namesPower(text) {
 		text = halves.ReplaceAllStringFunc(text, func(half string) string {
@@ -244,7 +244,7 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 		}
 		return is
 	}
-	last, isOther := 0, false // the number before, and whether it numbers or counts something
+	last, isOther, length := 0, false, 0 // the number before, whether it numbers or counts something, and how long it is
 	for i, at := range number.FindAllStringSubmatchIndex(text, maxNumbers+1) {
 		if s.cut = s.cut || i == maxNumbers; i == maxNumbers {
 			return
@@ -259,13 +259,18 @@ func (s *statedText) readNumbers(text string, units map[string]bool) {
 				zeros = power
 			}
 		}
+		if at[26] >= 0 { // as in 25e3
+			exponent, _ := strconv.Atoi(text[at[26]:at[27]]) // two digits
+			zeros = int32(exponent)                          //nolint:gosec // of two digits
+		}
 		before, after := text[max(last, at[0]-40):at[0]], text[at[1]:min(len(text), at[1]+40)]
 		behind := strings.TrimLeft(unit.FindString(after), " -")
 		ahead := lastWord(before)
 		hasUnit := zeros > 0 || money.MatchString(before) || isUnit(behind)
 		isYear := len(whole) == 4 && fraction == "" && zeros == 0 && (whole[:2] == "19" || whole[:2] == "20")
-		wasOther := isOther
-		last, isOther = at[1], !hasUnit && !isYear && (identifier.MatchString(before) || len(whole) <= 3 && place.MatchString(before) || count.MatchString(after) || shareOf.MatchString(after) ||
+		wasOther := isOther && len(whole) <= length+2 // in "milestone 1 - 40,000" only the first one does
+		last, length = at[1], len(whole)
+		isOther = !hasUnit && !isYear && (identifier.MatchString(before) || len(whole) <= 3 && place.MatchString(before) || count.MatchString(after) || shareOf.MatchString(after) ||
 			ofShare.MatchString(text[max(0, at[0]-10):at[0]]) || ofDate.MatchString(after) || inDate.MatchString(before) && len(whole) <= 2 ||
 			wasOther && linked.MatchString(before))
 		if isOther || isYear && (!hasUnit || inDate.MatchString(text[max(0, at[0]-24):at[0]])) {
