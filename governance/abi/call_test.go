@@ -284,6 +284,9 @@ func TestPayments(t *testing.T) {
 		{"stakeFor(address,uint256)", "0", of(bob, "7"), []Payment{{Token: Unstated, Amount: "7", To: bob, Proceeds: true}}},
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: bob}}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: "0x" + strings.Repeat("0", 40)}}, nil}, // the caller
+		{"transfer(uint256,uint16,bytes32)", "0", of("7", "2", "0x"+strings.Repeat("0", 24)+bob[2:]), []Payment{{Token: Unstated, Amount: "7", To: bob}}},
+		{"recall(address,address)", "0", of(carol, bob), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
+		{"recallMany(address[],address[])", "0", []Argument{one(carol), one(bob)}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "7"), []Payment{{Token: carol, To: bob}}},
 		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "0"), nil},
 		{"deleteFlow(address,address,address,bytes)", "0", of(carol, alice, bob, "0x"), nil},

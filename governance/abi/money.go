@@ -118,8 +118,16 @@ func (d *Decoded) moved() (payments []Payment) {
 			}
 		}
 	}
-	for i := range min(len(recipients), len(amounts)) {
-		payments = append(payments, Payment{Token: token, Amount: amounts[i].Value, To: recipients[i].Value})
+	fromOthers := d.Kind != Bridge && slices.ContainsFunc([]string{
+		"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "recall", "clawback", "request", "stake", "join", "lock(",
+		"create_lock", "deposit(uint256,address)", "depositFor(", "deposit_for", "submitAndDeposit", "mint(",
+	}, func(prefix string) bool { return strings.HasPrefix(d.Function, prefix) })
+	for i, recipient := range recipients {
+		of := Payment{Token: token, To: recipient.Value, Proceeds: fromOthers}
+		if i < len(amounts) {
+			of.Amount = amounts[i].Value
+		}
+		payments = append(payments, of)
 	}
 	to, amount := d.Argument("to", "recipient"), d.Argument("amount", "cliffAmount")
 	isBridge := d.Kind == Bridge
@@ -135,10 +143,6 @@ func (d *Decoded) moved() (payments []Payment) {
 	if amount == maxUint(256) {
 		amount = "" // all there is
 	}
-	fromOthers := !isBridge && slices.ContainsFunc([]string{
-		"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover", "clawback", "request", "stake", "join", "lock(", "create_lock",
-		"deposit(uint256,address)", "depositFor(", "deposit_for", "submitAndDeposit", "mint(",
-	}, func(prefix string) bool { return strings.HasPrefix(d.Function, prefix) })
 	payments = append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
 	if fee := d.Argument("fee"); d.Kind == Stream && fee != "" && fee != "0" { // of a broker
 		payments = append(payments, Payment{Token: token, To: d.Argument("account")})
@@ -227,7 +231,8 @@ func (d *Decoded) token() string {
 	ofTokens := []string{"transfer", "safeTransfer", "safeBatchTransfer", "batchTransfer", "multiTransfer", "receiveWithAuthorization", "move", "push", "deposit", "allocateTo"}
 	isOfToken := slices.ContainsFunc(ofTokens, func(of string) bool { return strings.HasPrefix(name, of) })
 	// Code that runs in the caller's name moves another token than the contract that has it.
-	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall {
+	isOfManager := d.Kind == Bridge && slices.Contains([]string{"transfer", "bridgeToRecipient", "sendToL2", "relayTokens"}, name) // of a token, and is none
+	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall || isOfManager {
 		return Unstated
 	}
 	return d.Target
