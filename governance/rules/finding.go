@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 11
+const FindingsVersion = 12
 
 // The rules that code names.
 const (
