@@ -594,6 +594,19 @@ func TestFindingsOfAVote(t *testing.T) {
 	}
 }
 
+// A vote with the same actions that is still open when this one begins has not failed before; it may have been canceled.
+func TestSameActionsThatFailLater(t *testing.T) {
+	t.Parallel()
+	for outcome, want := range map[governance.Outcome]bool{governance.Failed: false, governance.Canceled: true} {
+		f := facts("text")
+		f.Known[0].Payload, f.Known[0].Outcome, f.Known[0].EndAt = 7, outcome, at(50)
+		f.Known = append(f.Known, pages.KnownProposal{Ref: f.Proposal.Ref, DAOID: "harbor", Payload: 7})
+		if d, _ := compose(t, f); slices.Contains(ruleNames(d), rules.SameActionsFailed) != want {
+			t.Errorf("%s: got %v", outcome, ruleNames(d))
+		}
+	}
+}
+
 // An abstention leads nobody else's choice.
 func TestAbstentionsDoNotSwing(t *testing.T) {
 	t.Parallel()

@@ -389,7 +389,8 @@ func (c finder) findInProcess() {
 		c.found(rules.ShortVote, "/process/votingHours", refProposal, *p.VotingHours, *p.MedianVotingHours)
 	}
 	for i, s := range p.Similar {
-		recent := s.EndAt != nil && c.Detail.StartAt != nil && *c.Detail.StartAt-*s.EndAt <= 90*day
+		recent := s.EndAt != nil && c.Detail.StartAt != nil && *c.Detail.StartAt-*s.EndAt <= 90*day &&
+			(s.Outcome == governance.Canceled || *s.EndAt <= *c.Detail.StartAt) // a vote may be canceled long before its end
 		if s.SameActions && recent && (s.Outcome == governance.Failed || s.Outcome == governance.Canceled) {
 			how := map[bool]string{true: "failed", false: "was canceled"}[s.Outcome == governance.Failed]
 			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, how, s.ProposalKey)
