@@ -115,6 +115,8 @@ func saysWhich(a abi.Argument) bool {
 	case strings.HasPrefix(a.Type, "bytes") && a.Type != "bytes" && !strings.HasSuffix(a.Type, "]"):
 		return true
 	}
-	return slices.Contains([]string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label",
-		"gameType", "feeTier", "pid", "poolId", "tokenId", "hatId", "proposalId", "index", "domain", "symbol", "identifier", "family"}, a.Name)
+	return slices.Contains([]string{
+		"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label", "gameType", "feeTier", "pid", "poolId", "tokenId",
+		"hatId", "proposalId", "index", "domain", "symbol", "identifier", "family",
+	}, a.Name)
 }
