@@ -15,7 +15,7 @@ import (
 
 // SurfaceVersion is the version of the HTTP interface. It changes with every path,
 // parameter, field and error.
-const SurfaceVersion = "2.17.0"
+const SurfaceVersion = "2.18.0"
 
 // Paths of documents, and the prefix of all routes.
 const (

@@ -13,6 +13,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
@@ -351,5 +352,29 @@ func TestProposalThatLinksAMirrorIsComparedWithTheGovernors(t *testing.T) {
 	other := h.waitForEvidence(want, anyEvidence)
 	if len(other.Warnings) != 1 || other.Warnings[0].Details["provider"] != string(governance.Snapshot) {
 		t.Errorf("got warnings %v, want none about the mirror", other.Warnings)
+	}
+}
+
+// What a chain says that a proposal executes counts; another provider that states other calls is contradicted, and one
+// that writes the function into the data is not.
+func TestProviderThatStatesOtherCallsIsContradicted(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const target, signature = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "transfer(address,uint256)"
+	selector, words := abi.SelectorOf(signature), make([]byte, 64)
+	stated := []record.Record{governorDAO()}
+	for number, value := range map[string]string{"85": "0", "86": "5"} {
+		p, mirror := chainProposal(number, "", -200, -50), tallyProposal("tally-"+number, number)
+		p.SetActions(1, []*record.Action{{Chain: "eip155:1", Target: target, Value: "0", Signature: signature, Calldata: words}})
+		mirror.SetActions(1, []*record.Action{{Chain: "eip155:1", Target: target, Value: value, Calldata: append(selector[:], words...)}})
+		stated = append(stated, record.WithActions([]record.Record{p, mirror})...)
+	}
+	h.append(stated...)
+	h.start()
+	for number, want := range map[string][]governance.Warning{"85": {}, "86": {rules.NewWarning(rules.ActionsDiffer, map[string]string{
+		"provider": "tally", "here": "1", "there": "1", "action": "0",
+	})}} {
+		got := h.waitForEvidence(keyAt(governance.Governor, governorID+"/"+number), anyEvidence).Warnings
+		env.WantSame(t, "warnings of "+number, want, slices.DeleteFunc(got, func(w governance.Warning) bool { return w.Code != rules.ActionsDiffer }))
 	}
 }

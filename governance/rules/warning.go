@@ -14,6 +14,7 @@ const (
 	OutcomeDiffersFromVotes governance.WarningCode = "outcome_differs_from_votes"
 	TitleDiffers            governance.WarningCode = "title_differs"
 	OutcomeDiffers          governance.WarningCode = "outcome_differs"
+	ActionsDiffer           governance.WarningCode = "actions_differ"
 )
 
 // WarningRule describes one kind of warning.

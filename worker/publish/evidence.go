@@ -28,8 +28,13 @@ func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*
 	if err != nil {
 		return err
 	}
+	conflicts, err := p.mirrorConflicts(ctx, evaluations)
+	if err != nil {
+		return err
+	}
 	for _, e := range evaluations {
 		evidence := e.evidence(counterparts[e.proposal.Ref])
+		evidence.Warnings = append(evidence.Warnings, conflicts[e.proposal.Ref]...)
 		for _, c := range corrections[e.proposal.Ref] {
 			evidence.Corrections = append(evidence.Corrections, c.Correction)
 		}

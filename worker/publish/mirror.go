@@ -1,9 +1,14 @@
 package publish
 
 import (
+	"bytes"
+	"context"
 	"slices"
+	"strconv"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -65,4 +70,65 @@ func (m mirrors) namesOf(p records.Proposal, dao records.CatalogDAO) []string {
 		}
 	}
 	return names
+}
+
+// mirrorConflicts returns, for proposals of Governors, where their mirrors state that they execute something else.
+func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations []*evaluation) (map[record.RefHash][]governance.Warning, error) {
+	var refs []record.RefHash
+	conflicts := map[record.RefHash][]governance.Warning{}
+	for _, e := range evaluations {
+		for _, mirror := range p.mirrors.of[e.proposal.Ref] {
+			refs = append(refs, e.proposal.Ref, mirror.Ref)
+		}
+	}
+	if len(refs) == 0 {
+		return conflicts, nil
+	}
+	proposals, err := records.Proposals(ctx, p.Warehouse, refs)
+	if err != nil {
+		return nil, err
+	}
+	actions, err := records.Actions(ctx, p.Warehouse, proposals)
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range proposals {
+		if of.StatedActions == nil || uint64(len(actions[of.Ref])) != *of.StatedActions {
+			delete(actions, of.Ref) // they are not known, or not all of them
+		} else {
+			actions[of.Ref] = append([]record.Action{}, actions[of.Ref]...)
+		}
+	}
+	for ref, found := range p.mirrors.of {
+		for _, mirror := range found {
+			here, there := actions[ref], actions[mirror.Ref]
+			if at := firstDifference(here, there); here != nil && there != nil && at >= 0 {
+				conflicts[ref] = append(conflicts[ref], rules.NewWarning(rules.ActionsDiffer, map[string]string{
+					"provider": string(mirror.Provider), "here": strconv.Itoa(len(here)), "there": strconv.Itoa(len(there)), "action": strconv.Itoa(at),
+				}))
+			}
+		}
+	}
+	return conflicts, nil
+}
+
+// firstDifference returns the place of the first call that two lists do not have in common; -1 for equal lists.
+func firstDifference(here, there []record.Action) int {
+	input := func(a *record.Action) []byte {
+		if a.Signature == "" {
+			return a.Calldata
+		}
+		selector := abi.SelectorOf(a.Signature)
+		return append(selector[:], a.Calldata...)
+	}
+	for at := range min(len(here), len(there)) {
+		a, b := &here[at], &there[at]
+		if a.Target != b.Target || a.Value != b.Value || a.Delegate != b.Delegate || !bytes.Equal(input(a), input(b)) {
+			return at
+		}
+	}
+	if len(here) == len(there) {
+		return -1
+	}
+	return min(len(here), len(there))
 }
