@@ -396,10 +396,10 @@ func (c *Client) Mirror(ctx context.Context, daoID, revision string) iter.Seq2[*
 // mirror yields what one manifest has. held is while everything is read its revision, and the
 // digests of parts. It has ended where the copy is complete, or its caller wants no more.
 func mirror(ctx context.Context, c *Client, daoID string, held *string, yield func(*MirrorPart, error) bool) (ended bool, err error) {
-	done, since := strings.Split(*held, "/"), 0
+	done, since := strings.Split(*held, "/"), int64(0)
 	whole := done[0] == "" || len(done) > 1
 	if !whole {
-		if since, err = strconv.Atoi(done[0]); err != nil {
+		if since, err = strconv.ParseInt(done[0], 10, 64); err != nil {
 			return false, fmt.Errorf("pnyx: the revision of a copy: %w", err)
 		}
 	}
@@ -437,7 +437,7 @@ func mirror(ctx context.Context, c *Client, daoID string, held *string, yield fu
 }
 
 // readRows reads the rows of a part.
-func readRows(ctx context.Context, c *Client, daoID, digest string, since int) ([]DAOExportRow, error) {
+func readRows(ctx context.Context, c *Client, daoID, digest string, since int64) ([]DAOExportRow, error) {
 	text, err := c.DAOExportPart(ctx, daoID, digest, &DAOExportPartParams{Since: since})
 	if err != nil {
 		return nil, err
@@ -483,8 +483,13 @@ func get[Body any](ctx context.Context, c *Client, bucket, path string, query ur
 	if err != nil {
 		return nil, err
 	}
-	body := new(Body)
-	if err := json.Unmarshal(text, body); err != nil {
+	body, parts := new(Body), struct{ Data json.RawMessage }{}
+	if err = json.Unmarshal(text, body); err == nil {
+		if err = json.Unmarshal(text, &parts); parts.Data == nil {
+			err = errors.New("no data")
+		}
+	}
+	if err != nil {
 		return nil, &Error{Code: "HTTP_ERROR", Status: http.StatusOK, Message: "the answer is not one of Pnyx: " + err.Error()}
 	}
 	return body, nil
@@ -802,12 +807,12 @@ type BallotExportPartParams struct {
 
 // DAOExportParams are the parameters of DAOExport. Those that are zero are not given.
 type DAOExportParams struct {
-	Since int `query:"since"` // Only what changed since the revision of an earlier manifest, at most seven days ago.
+	Since int64 `query:"since"` // Only what changed since the revision of an earlier manifest, at most seven days ago.
 }
 
 // DAOExportPartParams are the parameters of DAOExportPart. Those that are zero are not given.
 type DAOExportPartParams struct {
-	Since  int          `query:"since"`  // The same as for the manifest.
+	Since  int64        `query:"since"`  // The same as for the manifest.
 	Format ExportFormat `query:"format"` // The format of the rows. Default: ndjson.
 }
 

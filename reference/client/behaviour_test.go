@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ settlement: SETTLEMENT_PENDING 504 not known yet r4 {} 0
 slow bucket: RATE_LIMITED 429 wait r5 {} 60
 proxy: HTTP_ERROR 503 the answer is not one of Pnyx p1 {} 0
 not pnyx: HTTP_ERROR 200 the answer is not one of Pnyx  {} -
+no list: HTTP_ERROR 200 the answer is not one of Pnyx  {} -
 moved: HTTP_ERROR 302 the answer is not one of Pnyx  {} -
 hangs: no answer
 cut: no answer
@@ -58,6 +60,7 @@ var asked = `/busy/v2/daos?hasVoteData=false&limit=100
 /bucket/v2/daos?hasVoteData=false&limit=100
 /proxy/v2/daos?hasVoteData=false&limit=100
 /page/v2/daos/ens
+/page/v2/daos?hasVoteData=false&limit=100
 /moved/v2/daos?hasVoteData=false&limit=100
 /cut/v2/daos?hasVoteData=false&limit=100
 /newer/v2/meta/data-status?daoId=a+b%2Bc
@@ -88,6 +91,12 @@ var asked = `/busy/v2/daos?hasVoteData=false&limit=100
 
 // gone are six tries of an export whose parts are never there.
 var gone = strings.Repeat("/gone/v2/daos/ens/export\n/gone/v2/daos/ens/export/d2\n", 6)
+
+// A revision has 51 bits, an int 32 on some machines.
+func TestGoClientTakesRevisionsOn32Bits(t *testing.T) {
+	t.Parallel()
+	env.Want(t, reflect.Int64, reflect.TypeOf(pnyx.DAOExportParams{}.Since).Kind())
+}
 
 // node behaves in one way under each base, and notes what it is asked.
 type node struct {
@@ -132,6 +141,10 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100") // more than comes
 		fmt.Fprint(w, `{"data":[`)
 	case "page":
+		if r.URL.RawQuery != "" {
+			fmt.Fprint(w, `{"message":"Log in to the network"}`)
+			return
+		}
 		fmt.Fprint(w, "<html>Log in to the network</html>")
 	default:
 		n.answer(w, r, base, nth)
@@ -315,6 +328,7 @@ func TestLongGoClientWaitsAndFails(t *testing.T) {
 	tell("slow bucket", ids(at("bucket", pnyx.WithMaxWait(time.Second))))
 	tell("proxy", ids(at("proxy")))
 	tell("not pnyx", name(at("page"), "ens"))
+	tell("no list", ids(at("page")))
 	tell("moved", ids(at("moved")))
 	tell("hangs", ids(at("hangs", pnyx.WithTimeout(100*time.Millisecond))))
 	tell("cut", ids(at("cut")))

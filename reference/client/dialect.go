@@ -8,9 +8,9 @@ import (
 )
 
 type dialect struct {
-	// text, integer, boolean, object and anything are the types of JSON. object is one
-	// whose members are not described.
-	text, integer, boolean, object, anything string
+	// text, integer, boolean, object and anything are the types of JSON; long is that of an integer
+	// which 32 bits do not hold, object one whose members are not described.
+	text, integer, long, boolean, object, anything string
 	// list and sequence return the type of a list in an answer and in a parameter, orNull
 	// one that allows null.
 	list, sequence, orNull func(of string) string

@@ -6,7 +6,7 @@ func golang() dialect {
 	exported := func(name string) string { return goCase(wordsOf(name)) }
 	slice := func(of string) string { return "[]" + of }
 	return dialect{
-		text: "string", integer: "int", boolean: "bool", object: "json.RawMessage", anything: "json.RawMessage",
+		text: "string", integer: "int", long: "int64", boolean: "bool", object: "json.RawMessage", anything: "json.RawMessage",
 		list: slice, sequence: slice, orNull: goPointer,
 		open:  func(enum string) string { return enum },
 		field: exported, parameter: exported, method: goCase,

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,6 +201,9 @@ func (c *collector) addCall(route routes.Route, data *openapi.Schema) {
 func (c *collector) paramType(one param.Param) string {
 	switch one.Kind {
 	case param.Integer:
+		if one.Max > math.MaxInt32 {
+			return c.long
+		}
 		return c.integer
 	case param.Boolean:
 		return c.boolean

@@ -8,7 +8,7 @@ import (
 
 func python() dialect {
 	return dialect{
-		text: "str", integer: "int", boolean: "bool", object: "dict[str, Any]", anything: "Any",
+		text: "str", integer: "int", long: "int", boolean: "bool", object: "dict[str, Any]", anything: "Any",
 		list:      func(of string) string { return "list[" + of + "]" },
 		sequence:  func(of string) string { return "Sequence[" + of + "]" },
 		orNull:    func(of string) string { return of + " | None" },

@@ -5,7 +5,7 @@ import "strings"
 func typeScript() dialect {
 	same := func(name string) string { return name }
 	return dialect{
-		text: "string", integer: "number", boolean: "boolean", object: "Record<string, unknown>", anything: "unknown",
+		text: "string", integer: "number", long: "number", boolean: "boolean", object: "Record<string, unknown>", anything: "unknown",
 		list:     func(of string) string { return of + "[]" },
 		sequence: func(of string) string { return "readonly " + of + "[]" },
 		orNull:   func(of string) string { return of + " | null" },

@@ -52,6 +52,7 @@ await tell("settlement", () => ids(at("settlement")));
 await tell("slow bucket", () => ids(at("bucket", { maxWait: 1000 })));
 await tell("proxy", () => ids(at("proxy")));
 await tell("not pnyx", async () => (await at("page").dao("ens")).data.name);
+await tell("no list", () => ids(at("page")));
 await tell("moved", () => ids(at("moved")));
 await tell("hangs", () => ids(at("hangs", { timeout: 100 })));
 await tell("cut", () => ids(at("cut")));
