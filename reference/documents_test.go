@@ -317,6 +317,64 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 	}
 }
 
+// contractFields are the fields of the contract's resources by component.
+var contractFields = map[string]string{
+	"Meta": "requestId generatedAt dataAsOf readiness", "ListMeta": "requestId generatedAt dataAsOf readiness page",
+	"Pricing": "token network routes", "RoutePrice": "routeId method path tier paid price",
+	"DataStatus":  "scope daoId latestSuccessfulSync coverageStatus voteCoverageStatus",
+	"DAOListItem": "daoId name hasVoteData hasForumData coverageStatus voteCoverageStatus proposalCounts latestActivity",
+	"DAODetail":   "daoId name coverageStatus voteCoverageStatus proposalCounts outcomes participation sourceTypes",
+	"Timeline":    "daoId metric buckets", "ProposalListItem": "proposalKey identity title sourceUrl lifecycleStatus outcome endAt coverageStatus",
+	"ProposalCandidate": "proposalKey identity title match",
+	"ProposalDetail": "proposalKey identity title bodyText proposerId sourceUrl discussionUrl lifecycleStatus outcome choices quorumRaw startAt " +
+		"endAt related",
+	"VoteSummary": "proposal totals quorum choices coverageStatus", "Quorum": "raw progress reached",
+	"Ballot":   "voteId voterIdentity voterAddress choiceKey choice votingPower votedAt transactionHash",
+	"Evidence": "proposal provenance intelligence qualityFlags warnings", "Provenance": "field source provider observedAt",
+	"ForumTopic":      "topicKey identity title summary url author category tags relevanceScore replies posts likes views createdAt updatedAt",
+	"GovernanceEvent": "eventId eventType eventTimeMs eventTimeConfidence daoId daoName itemType proposalKey title url importanceScore",
+	"Signal":          "signalId signalType priority actionability daoId title summary sourceUrl deadlineAtMs severity proposalKey evidence",
+	"DAOVoter":        "rank voterIdentity voterAddress totalVotingPower voteCount proposalCount",
+	"VoterProfile":    "voterIdentity voterAddress daoCount voteCount proposalCount totalVotingPower daos",
+	"VoterVote":       "proposal choiceKey votingPower votedAt transactionHash",
+}
+
+func TestAdditionsToTheContractAreMarked(t *testing.T) {
+	t.Parallel()
+	type field struct {
+		Addition bool `json:"x-addition"`
+	}
+	var document struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name     string
+					Addition bool `json:"x-addition"`
+				}
+			}
+		}
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]field }
+		}
+	}
+	check.MustDo(t, json.Unmarshal(openAPI(t), &document))
+	for component, names := range contractFields {
+		for name, property := range document.Components.Schemas[component].Properties {
+			check.Want(t, !slices.Contains(strings.Fields(names), name), property.Addition, component+"."+name)
+		}
+	}
+	var marked []string
+	for path, item := range document.Paths {
+		for _, one := range item.Get.Parameters {
+			if one.Addition {
+				marked = append(marked, path+" "+one.Name)
+			}
+		}
+	}
+	slices.Sort(marked)
+	check.Want(t, "/v2/daos flagged, /v2/proposals flagged, /v2/proposals q", strings.Join(marked, ", "))
+}
+
 func TestEveryTypeAndFieldIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, route := range routes.All() {

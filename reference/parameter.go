@@ -11,7 +11,7 @@ func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Paramet
 	described := &openapi.Parameter{
 		Name: given.Name, In: "query", Required: given.Required || given.In == param.InPath,
 		Description: given.Description + " Allowed: " + strings.TrimSuffix(given.Allowed(), ", joined by commas") + ".",
-		Schema:      paramSchema(schemas, given),
+		Schema:      paramSchema(schemas, given), XAddition: given.Addition,
 	}
 	if given.In == param.InPath {
 		described.In = "path"

@@ -39,7 +39,7 @@ func surface(node any) any {
 		kept := map[string]any{}
 		for name, value := range node {
 			switch name {
-			case "description", "summary", "example", "examples", "x-price", "tags":
+			case "description", "summary", "example", "examples", "x-price", "x-addition", "tags":
 			case "properties":
 				kept[name] = properties(value)
 			default:

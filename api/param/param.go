@@ -81,6 +81,8 @@ type Param struct {
 	// MustExist says that the answer is 404 when the value names nothing that exists. For a
 	// parameter in the path that is always so.
 	MustExist bool
+	// Addition marks a parameter that the contract does not have.
+	Addition bool
 }
 
 // Allowed describes in words which values are allowed.

@@ -47,7 +47,7 @@ func paramOf(name string, field reflect.StructField, embedding reflect.StructTag
 		Name: name, In: Location(field.Tag.Get("in")), Kind: kind, Set: set,
 		Description: field.Tag.Get("doc"), Example: field.Tag.Get("example"),
 		Required: field.Tag.Get("required") == "true", MustExist: field.Tag.Get("exists") == "true", Sample: field.Tag.Get("sample") == "true",
-		Default: field.Tag.Get("default"), Unbound: field.Tag.Get("bound") == "false",
+		Default: field.Tag.Get("default"), Unbound: field.Tag.Get("bound") == "false", Addition: field.Tag.Get("addition") == "true",
 	}
 	if set != nil {
 		param.Enum = query.Values(set)

@@ -11,7 +11,7 @@ type DAOs struct {
 	// Coverage selects DAOs with this coverage; empty selects all.
 	Coverage governance.Coverage `param:"coverageStatus" doc:"Only DAOs with this coverage." example:"complete"`
 	// Flagged selects spam as well if it is true; nil leaves spam out.
-	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
+	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
 
 	Paging[DAOPosition] `default:"50" max:"100"`
 }

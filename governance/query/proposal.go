@@ -50,9 +50,9 @@ type Proposals struct {
 	// Outcomes selects proposals with these outcomes, sorted; none selects all.
 	Outcomes []governance.Outcome `param:"outcome" doc:"With these outcomes." example:"passed,executed"`
 	// Title selects proposals whose title contains a text; empty selects all.
-	Title string `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury"`
+	Title string `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury" addition:"true"`
 	// Flagged selects spam as well if it is true; nil leaves spam out.
-	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
+	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
 	// Time is what From and To compare. Proposals without that time are outside every window.
 	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
 	// From is the beginning of a window; nil for none.

@@ -33,6 +33,8 @@ type Schema struct {
 	Required             []string         `json:"required,omitempty"`
 	AdditionalProperties *bool            `json:"additionalProperties,omitempty"`
 	Examples             []any            `json:"examples,omitempty"`
+	// XAddition marks a field that the contract does not have.
+	XAddition bool `json:"x-addition,omitempty"`
 }
 
 // Field describes the fields of one name, in all types or in one of them.
@@ -51,6 +53,8 @@ type Descriptions struct {
 	// Fields describes fields by their JSON name. A key with a component name before
 	// it, as in "Choice.key", holds for that type alone, and wins.
 	Fields map[string]Field `json:"fields"`
+	// Additions lists the fields that the contract does not have, each with its component's name before it.
+	Additions []string `json:"additions"`
 }
 
 // Options says how Go types become schemas.
@@ -174,6 +178,7 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 			schema = new(*described.Raw)
 		}
 		schema.Description = described.Description
+		schema.XAddition = slices.Contains(s.Descriptions.Additions, s.componentName(t)+"."+name)
 		object.Properties.Add(name, schema)
 		if !strings.Contains(options, "omitempty") {
 			object.Required = append(object.Required, name)
