@@ -398,7 +398,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 	if !answer.NodeLocal {
 		answer.modified = found.View.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	}
-	if answer.Page != nil && answer.Page.NextCursor != nil {
+	if answer.Page != nil && answer.Page.HasMore {
 		answer.link = "<" + r.TargetAt(*answer.Page.NextCursor) + `>; rel="next"`
 	}
 	if !answer.Live && (!answer.Dated || !a.expiresSoon(answer)) {

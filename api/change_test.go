@@ -31,7 +31,9 @@ func (t *node) addChanges(rows ...string) {
 // changes returns the rows of a page, as addChanges takes them, and the page.
 func (t *node) changes(path string) (rows []string, next string, more bool) {
 	t.Helper()
-	got := t.wantSuccess(path)
+	answer := t.get(path)
+	var got success
+	t.decode(answer.body, &got)
 	var changes []governance.Change
 	t.decode(string(got.Data), &changes)
 	for _, change := range changes {
@@ -39,6 +41,9 @@ func (t *node) changes(path string) (rows []string, next string, more bool) {
 	}
 	if got.Meta.Page == nil || got.Meta.Page.NextCursor == nil {
 		t.Fatalf("%s: got page %+v, want a cursor on every page", path, got.Meta.Page)
+	}
+	if linked := answer.header.Get("Link") != ""; linked != got.Meta.Page.HasMore {
+		t.Errorf("%s: got a link %t, want it while there are more rows: who follows links ends with them", path, linked)
 	}
 	return rows, url.QueryEscape(*got.Meta.Page.NextCursor), got.Meta.Page.HasMore
 }
