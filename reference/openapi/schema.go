@@ -24,9 +24,6 @@ type Schema struct {
 	MinLength            *int             `json:"minLength,omitempty"`
 	MaxLength            *int             `json:"maxLength,omitempty"`
 	MinItems             *int             `json:"minItems,omitempty"`
-	MaxItems             *int             `json:"maxItems,omitempty"`
-	UniqueItems          bool             `json:"uniqueItems,omitempty"`
-	AllOf                []*Schema        `json:"allOf,omitempty"`
 	AnyOf                []*Schema        `json:"anyOf,omitempty"`
 	Items                *Schema          `json:"items,omitempty"`
 	Properties           Members[*Schema] `json:"properties,omitempty"`
