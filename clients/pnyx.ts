@@ -214,7 +214,7 @@ export class Pnyx {
    * GET /v2/daos, tier free.
    */
   daos(params: DAOsParams = {}, call: Call = {}): Rows<DAOListItem> {
-    return this.#rows(path`/v2/daos`, this.#limiters.free, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos`, this.#limiters.free, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -241,7 +241,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/voters, tier plus.
    */
   daoVoters(daoId: string, params: DAOVotersParams = {}, call: Call = {}): Rows<DAOVoter> {
-    return this.#rows(path`/v2/daos/${daoId}/voters`, this.#limiters.detail, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos/${daoId}/voters`, this.#limiters.detail, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -251,7 +251,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/delegates, tier plus.
    */
   daoDelegates(daoId: string, params: DAODelegatesParams = {}, call: Call = {}): Rows<Delegate> {
-    return this.#rows(path`/v2/daos/${daoId}/delegates`, this.#limiters.detail, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos/${daoId}/delegates`, this.#limiters.detail, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -260,7 +260,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/delegations, tier plus.
    */
   voterDelegations(voterIdentity: string, params: VoterDelegationsParams = {}, call: Call = {}): Rows<VoterDelegation> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, this.#limiters.detail, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, this.#limiters.detail, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -270,7 +270,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/open, tier plus.
    */
   voterOpen(voterIdentity: string, params: VoterOpenParams = {}, call: Call = {}): Rows<OpenVote> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/open`, this.#limiters.detail, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/open`, this.#limiters.detail, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -279,7 +279,7 @@ export class Pnyx {
    * GET /v2/proposals, tier standard.
    */
   proposals(params: ProposalsParams = {}, call: Call = {}): Rows<ProposalListItem> {
-    return this.#rows(path`/v2/proposals`, this.#limiters.standard, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/proposals`, this.#limiters.standard, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -316,7 +316,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/votes, tier plus.
    */
   ballots(proposalKey: ProposalKey, params: BallotsParams = {}, call: Call = {}): Rows<Ballot> {
-    return this.#rows(path`/v2/proposals/${proposalKey}/votes`, this.#limiters.detail, { limit: 500, ...params }, call);
+    return this.#rows(path`/v2/proposals/${proposalKey}/votes`, this.#limiters.detail, { ...params, limit: params.limit ?? 500 }, call);
   }
 
   /**
@@ -374,7 +374,7 @@ export class Pnyx {
    * GET /v2/forum-topics, tier standard.
    */
   forumTopics(params: ForumTopicsParams = {}, call: Call = {}): Rows<ForumTopic> {
-    return this.#rows(path`/v2/forum-topics`, this.#limiters.standard, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/forum-topics`, this.#limiters.standard, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -401,7 +401,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/votes, tier plus.
    */
   voterVotes(voterIdentity: string, params: VoterVotesParams = {}, call: Call = {}): Rows<VoterVote> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/votes`, this.#limiters.detail, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/votes`, this.#limiters.detail, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -410,7 +410,7 @@ export class Pnyx {
    * GET /v2/events, tier standard.
    */
   events(params: EventsParams, call: Call = {}): Rows<GovernanceEvent> {
-    return this.#rows(path`/v2/events`, this.#limiters.standard, { limit: 200, ...params }, call);
+    return this.#rows(path`/v2/events`, this.#limiters.standard, { ...params, limit: params.limit ?? 200 }, call);
   }
 
   /**
@@ -419,7 +419,7 @@ export class Pnyx {
    * GET /v2/signals, tier standard.
    */
   signals(params: SignalsParams, call: Call = {}): Rows<Signal> {
-    return this.#rows(path`/v2/signals`, this.#limiters.standard, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/signals`, this.#limiters.standard, { ...params, limit: params.limit ?? 100 }, call);
   }
 
   /**
@@ -429,7 +429,7 @@ export class Pnyx {
    * GET /v2/changes, tier standard.
    */
   changes(params: ChangesParams = {}, call: Call = {}): Rows<Change> {
-    return this.#rows(path`/v2/changes`, this.#limiters.standard, { limit: 500, ...params }, call);
+    return this.#rows(path`/v2/changes`, this.#limiters.standard, { ...params, limit: params.limit ?? 500 }, call);
   }
 
   /**

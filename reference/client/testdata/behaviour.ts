@@ -25,7 +25,7 @@ function at(base: string, options: Options = {}): Pnyx {
 
 async function ids(pnyx: Pnyx): Promise<string> {
   const all: string[] = [];
-  for await (const dao of pnyx.daos({ hasVoteData: false })) all.push(dao.daoId);
+  for await (const dao of pnyx.daos({ hasVoteData: false, limit: undefined })) all.push(dao.daoId);
   return all.join(" ");
 }
 
