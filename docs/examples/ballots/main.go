@@ -17,6 +17,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if len(found.Data.Candidates) == 0 {
+		log.Fatal("no such proposal")
+	}
 	for ballot, err := range client.Ballots(ctx, found.Data.Candidates[0].ProposalKey, nil) {
 		if err != nil {
 			log.Fatal(err)
