@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log"
 	"net/url"
@@ -125,7 +127,7 @@ func each[Row any](read func(cursor string) (*pnyx.Page[Row], error), do func(Ro
 func (m mirror) read(ctx context.Context, kind, key, since string) error {
 	for tries := 0; ; tries++ {
 		data, asOf, err := m.ask(ctx, kind, key)
-		path := filepath.Join(kind, url.PathEscape(key)+".json")
+		path := file(kind, key)
 		failed, is := errors.AsType[*pnyx.Error](err)
 		switch {
 		case is && failed.Status == 404:
@@ -137,6 +139,15 @@ func (m mirror) read(ctx context.Context, kind, key, since string) error {
 		}
 		time.Sleep(time.Second) //nolint:forbidigo // until the cache has expired
 	}
+}
+
+// file is where what a key names is stored. The id of a DAO may be longer than the name of a file.
+func file(kind, key string) string {
+	name := url.PathEscape(key)
+	if len(name) > 250 {
+		name = fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
+	}
+	return filepath.Join(kind, name+".json")
 }
 
 // ask returns what a key names, and up to when that is known.

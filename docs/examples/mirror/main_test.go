@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -31,6 +33,24 @@ func TestStalePagesAreReadAgain(t *testing.T) {
 			t.Errorf("got %v (%v), want %v", rows, err, want)
 		}
 	})
+}
+
+// The longest id of a DAO has 512 bytes, a file's name at most 255.
+func TestLongIDsHaveFiles(t *testing.T) {
+	t.Parallel()
+	folder, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	names := map[string]bool{}
+	for _, id := range []string{"ens", "a/b", strings.Repeat("🍯", 128), strings.Repeat("🍯", 127) + "🐝"} {
+		name := file("dao", id)
+		if err := (mirror{folder: folder}).write(name, id); err != nil || names[name] {
+			t.Errorf("%s: got %v and the name %s, want a file of its own", id, err, name)
+		}
+		names[name] = true
+	}
 }
 
 func page(readiness pnyx.Readiness, next *string, rows ...string) *pnyx.Page[string] {
