@@ -10,6 +10,7 @@ CREATE SETTINGS PROFILE analyst SETTINGS
     result_overflow_mode = 'throw' CONST,
     timeout_overflow_mode = 'throw' CONST,
     max_threads MIN 1 MAX 64 CHANGEABLE_IN_READONLY,
+    max_rows_to_read = 1000000000 CONST,
     max_temporary_data_on_disk_size_for_query = 8589934592 CONST,
     max_memory_usage_for_user = 4294967296 CONST,
     max_temporary_data_on_disk_size_for_user = 17179869184 CONST,

@@ -147,6 +147,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SELECT 1 SETTINGS max_result_rows = 0",
 		"SELECT 1 SETTINGS result_overflow_mode = 'break'",
 		"SELECT number FROM numbers(1000001)",
+		"SELECT * FROM primes(1000000000000000000, 1)",
 	} {
 		statement = strings.NewReplacer("{file}", file, "{http}", instance.HTTPAddr, "{tcp}", instance.TCPAddr).Replace(statement)
 		got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, statement)

@@ -38,6 +38,8 @@ func AnalystSettings(limits AnalystLimits) []AnalystSetting {
 		{Name: "result_overflow_mode", Value: "throw", Fixed: true},
 		{Name: "timeout_overflow_mode", Value: "throw", Fixed: true},
 		{Name: "max_threads", Min: "1", Max: "64"},
+		// primes(10^18, 1) counts them without a look at the time, or at the client who has left.
+		{Name: "max_rows_to_read", Value: number(1_000_000_000), Fixed: true},
 		{Name: "max_temporary_data_on_disk_size_for_query", Value: number(4 * limits.Memory), Fixed: true},
 		// The user as a whole.
 		{Name: "max_memory_usage_for_user", Value: number(2 * limits.Memory), Fixed: true},
