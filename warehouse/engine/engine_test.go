@@ -32,7 +32,9 @@ func TestQueryLogCountsRowsRead(t *testing.T) {
 	t.Parallel()
 	instance := common(t).Instance()
 	conn := open(t, instance.URL(engine.AnalystDatabase))
+	env.Must(overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT sum(voter) FROM vote"))(t)
 	run(t, conn, "SELECT sum(voter) FROM vote SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
+	wantCount(t, conn, "SELECT count() FROM system.query_log WHERE user = 'analyst'", 0)
 	wantCount(t, conn, "SELECT read_rows FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 3)
 	wantCount(t, conn, "SELECT count() FROM system.tables WHERE database = 'system' AND engine = 'MergeTree'", 1)
 }
