@@ -42,8 +42,9 @@ func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 var raiseVersion = redis.NewScript(`
 local stored = redis.pcall('GET', KEYS[1])
 if type(stored) ~= 'string' or #stored <= ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
-local raised = string.format('%0` + strconv.Itoa(RevisionDigits) + `.0f', string.sub(stored, 1, ` + strconv.Itoa(RevisionDigits) + `) + 1)
-redis.call('SET', KEYS[1], raised .. string.sub(stored, ` + strconv.Itoa(RevisionDigits+1) + `))
+local revision = tonumber(string.sub(stored, 1, ` + strconv.Itoa(RevisionDigits) + `))
+if not revision then return 0 end
+redis.call('SET', KEYS[1], string.format('%0` + strconv.Itoa(RevisionDigits) + `.0f', revision + 1) .. string.sub(stored, ` + strconv.Itoa(RevisionDigits+1) + `))
 return 1`)
 
 // InitVersion sets the lowest version of pages that have none, for pages that did not

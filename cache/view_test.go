@@ -155,6 +155,11 @@ func raisedVersionTakesTheNextCopy(t *bench) {
 			t.Errorf("at %d: got %+v, %v, want %+v", step.at, got, err, step.want)
 		}
 	}
+	for _, value := range brokenValues() {
+		t.set(cache.VersionKey(scope), value)
+		t.publish(9, func(w *cache.Writer) { w.RaiseVersion(t.Context(), scope); w.SetVersion(t.Context(), scope, 2) })
+		env.Want(t, cache.Version{Revision: 9, Generation: 2}, env.Must(t.store.Version(t.Context(), scope))(t), value)
+	}
 }
 
 func missingViewIsMiss(t *bench) {
