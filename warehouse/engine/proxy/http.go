@@ -14,7 +14,7 @@ import (
 // serveHTTP passes a request on, if the right user signs in and the lists allow it.
 func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.begin() {
-		return
+		panic(http.ErrAbortHandler) // an answer without rows would say that there are none
 	}
 	defer p.serving.Done()
 	switch {
