@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -34,6 +35,18 @@ func TestBucketsOfEveryPlan(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLargestLimitsRefuseNothing takes from buckets of the largest numbers that a token may have.
+func TestLargestLimitsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	limits := ratelimit.LimitsFromRow([]uint32{math.MaxUint32, math.MaxUint32, math.MaxUint32, 1000, math.MaxUint32})
+	for _, bucket := range []ratelimit.Bucket{ratelimit.Standard, ratelimit.Detail} {
+		got := ratelimit.NewBuckets[string]().Take("caller", limits.Rate(bucket), noon)
+		if !got.Allowed || got.Remaining != math.MaxUint32-1 {
+			t.Errorf("%s: got %+v, want it allowed, and all but one remaining", bucket, got)
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func (r Rate) interval() time.Duration { return time.Minute / time.Duration(r.Pe
 
 // Window returns how long an empty bucket takes to fill.
 func (r Rate) Window() time.Duration {
-	return time.Minute * time.Duration(r.Burst) / time.Duration(r.PerMinute)
+	return r.interval() * time.Duration(r.Burst)
 }
 
 // Limits is what a caller may request.
