@@ -44,7 +44,7 @@ func operationOf(command string) operation {
 		return opWrite
 	case "eval", "evalsha":
 		return opScript
-	case "blpop":
+	case "blpop", "brpop":
 		return opWait
 	case "hello", "auth", "client", "select", "readonly":
 		return opConnect

@@ -2,10 +2,12 @@ package cache_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -37,6 +39,28 @@ func wantNoErrors(t *testing.T, url string) {
 		for _, metric := range family.GetMetric() {
 			if got := metric.GetCounter().GetValue(); family.GetName() == "pnyx_redis_errors_total" && got != 0 {
 				t.Errorf("got %v errors of %v, want none", got, metric.GetLabel())
+			}
+		}
+	}
+}
+
+// TestWaitsForFillsAreNoLatencyOfRedis waits at either end of a queue, as idle and overloaded workers do.
+func TestWaitsForFillsAreNoLatencyOfRedis(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	registry := prometheus.NewRegistry()
+	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
+	for _, end := range []cache.QueueEnd{cache.Oldest, cache.Newest} {
+		_, err := store.Fills().Dequeue(t.Context(), []query.Kind{query.KindProfile}, end, one, time.Second)
+		env.WantError(t, cache.ErrNoFill, err)
+	}
+	for _, family := range env.Must(registry.Gather())(t) {
+		for _, metric := range family.GetMetric() {
+			if labels := metric.GetLabel(); family.GetName() == "pnyx_redis_duration_seconds" {
+				want := map[bool]uint64{true: 2}[labels[1].GetValue() == "wait"]
+				if got := metric.GetHistogram().GetSampleCount(); got != want && labels[1].GetValue() != "connect" {
+					t.Errorf("%v: got %d, want %d", labels, got, want)
+				}
 			}
 		}
 	}
