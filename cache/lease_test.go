@@ -19,6 +19,7 @@ func leaseClaims() []claim {
 		{"the state of publication comes back as it was written", publishedRoundTrip},
 		{"nothing is published after a flush", flushedIsUnpublished},
 		{"a state of publication that does not decode is a miss", brokenPublishedIsMiss},
+		{"what was published to other servers is not complete", publishedElsewhereIsIncomplete},
 	}
 }
 
@@ -108,6 +109,25 @@ func brokenPublishedIsMiss(t *bench) {
 		if got, err := t.store.PublicationState(t.Context()); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %+v, %v, want %v", name, got, err, cache.ErrMiss)
 		}
+	}
+}
+
+// One of three primaries may be lost for good, and the others take its slots.
+func publishedElsewhereIsIncomplete(t *bench) {
+	ids := env.Must(t.store.Standing(t.Context()))(t).ServerRunIDs
+	lease := t.store.NewLease(time.Hour)
+	t.wantAcquire("worker", lease, nil)
+	elsewhere := cache.ErrUnavailable
+	if ids == "" { // it does not say which it is
+		elsewhere = nil
+	}
+	for published, want := range map[string]error{
+		ids: nil, ids + " restored from a backup": nil,
+		ids + ",ffff": elsewhere, ids + ",ffff restored from a backup": elsewhere, "ffff": elsewhere,
+	} {
+		env.MustDo(t, setPublished(t.Context(), lease, cache.PublicationState{ServerRunIDs: published}))
+		_, err := t.store.CompletePublication(t.Context())
+		env.WantError(t, want, err, published)
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 	// and nothing else reveals it. A Redis that does not report a run id, such as the one inside a
 	// process, always has the same result.
 	slices.Sort(ids)
-	found.ServerRunIDs = strings.Join(ids, " ")
+	found.ServerRunIDs = strings.Join(ids, ",")
 	switch published, err := decodePublicationState(state); {
 	case err == nil:
 		found.Published = &published
@@ -120,13 +120,16 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 // and from a restart or failover, which may lose writes, until the next one is.
 func (s *Store) CompletePublication(ctx context.Context) (PublicationState, error) {
 	found, err := s.Standing(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return PublicationState{}, err
-	case found.Published == nil || !strings.HasPrefix(found.Published.ServerRunIDs, found.ServerRunIDs):
-		return PublicationState{}, fmt.Errorf("%w: not everything is published to the servers that run", ErrUnavailable)
 	}
-	return *found.Published, nil
+	if found.Published != nil {
+		ids, _, _ := strings.Cut(found.Published.ServerRunIDs, " ") // without a restore
+		if found.ServerRunIDs == "" || ids == found.ServerRunIDs {
+			return *found.Published, nil
+		}
+	}
+	return PublicationState{}, fmt.Errorf("%w: not everything is published to the servers that run", ErrUnavailable)
 }
 
 // ErrFlushed means that Redis was flushed since the publication began.
