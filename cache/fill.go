@@ -123,9 +123,9 @@ const (
 func (s Fills) Dequeue(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
-	pop, popMore := Client(s.store.conn).BLPop, Client(s.store.conn).LPopCount
+	pop := Client(s.store.conn).BLPop
 	if end == Newest {
-		pop, popMore = Client(s.store.conn).BRPop, Client(s.store.conn).RPopCount
+		pop = Client(s.store.conn).BRPop
 	}
 	wake := Key(fillTag + "wake:" + rand.Text()) // a queue that ends this wait
 	defer context.AfterFunc(ctx, func() { s.wakeDequeue(ctx, wake) })()
@@ -145,8 +145,9 @@ func (s Fills) Dequeue(
 	if end == Newest && len(fills) > 0 && fills[0].Kept {
 		fills = swapForOldest(ctx, s.store, reply[0], reply[1], fills)
 	}
-	if more := limit(query.Kind(strings.TrimPrefix(reply[0], string(fillQueueKey(""))))) - 1; more > 0 {
-		fills = append(fills, popFills(bounded, popMore, reply[0], more)...)
+	kind := query.Kind(strings.TrimPrefix(reply[0], string(fillQueueKey(""))))
+	if more := limit(kind) - 1; more > 0 {
+		fills = append(fills, s.DequeueMore(bounded, kind, end, more)...)
 	}
 	if len(fills) == 0 {
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
@@ -180,18 +181,14 @@ func (s Fills) wakeDequeue(ended context.Context, wake Key) {
 	})
 }
 
-// DequeueMore takes up to limit requests of a kind that are queued now.
+// DequeueMore takes up to limit requests of a kind that are queued now. An error loses nothing:
+// what is still queued is taken later.
 func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
 	pop := Client(s.store.conn).LPopCount
 	if end == Newest {
 		pop = Client(s.store.conn).RPopCount
 	}
-	return popFills(ctx, pop, string(fillQueueKey(kind)), limit)
-}
-
-// popFills takes requests. An error loses nothing: what is still queued is taken later.
-func popFills(ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int) []Fill {
-	requests, _ := pop(ctx, queue, limit).Result()
+	requests, _ := pop(ctx, string(fillQueueKey(kind)), limit).Result()
 	return decodeFills(requests)
 }
 
