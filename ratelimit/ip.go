@@ -79,7 +79,11 @@ func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	}
 	hops := strings.Split(forwardedFor, ",")
 	for i := len(hops) - 1; i >= 0 && a.TrustsProxy(address); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		text := strings.TrimSpace(hops[i])
+		hop, err := netip.ParseAddr(text)
+		if withPort, portErr := netip.ParseAddrPort(text); portErr == nil { // as some proxies write it
+			hop, err = withPort.Addr(), nil
+		}
 		if err != nil {
 			break
 		}

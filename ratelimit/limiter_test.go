@@ -239,6 +239,8 @@ func TestAnAddressIsWhatTrustedProxiesSay(t *testing.T) {
 		"the proxy's":                    {[2]string{"192.0.2.1", ""}, [2]string{"10.0.0.1", "192.0.2.1"}, true},
 		"the last hop's":                 {[2]string{"192.0.2.1", ""}, [2]string{"10.0.0.1", "198.51.100.1, 192.0.2.1"}, true},
 		"through several":                {[2]string{"192.0.2.1", ""}, [2]string{"10.0.0.1", "192.0.2.1, fd00::1 , 10.2.0.1"}, true},
+		"with a port":                    {[2]string{"192.0.2.1", ""}, [2]string{"10.0.0.1", "192.0.2.1:4711"}, true},
+		"IPv6 with a port":               {[2]string{"2001:db8::1", ""}, [2]string{"10.0.0.1", "[2001:db8::1]:4711, 10.2.0.1:80"}, true},
 		"IPv4 in IPv6":                   {[2]string{"192.0.2.1", ""}, [2]string{"::ffff:192.0.2.1", ""}, true},
 		"a proxy that knows none":        {[2]string{"10.0.0.1", ""}, [2]string{"10.0.0.1", "unknown"}, true},
 		"one network of 64 bits":         {[2]string{"2001:db8::1", ""}, [2]string{"2001:db8::ffff:1", ""}, true},
