@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,4 +49,17 @@ func TestNodeLogsWhatItWaitsForUntilItIsReady(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAProfileThatSomebodyTakesFailsNoShutdown(t *testing.T) {
+	t.Parallel()
+	n := newNode(&session{undo: &cleanups{}, logger: slog.New(slog.DiscardHandler)})
+	n.cfg.API.AdminListen = "127.0.0.1:0"
+	env.MustDo(t, n.listenForAdmin())
+	n.startAdmin()
+	connection := env.Must(net.Dial("tcp", n.admin.Addr().String()))(t)
+	defer connection.Close()
+	fmt.Fprint(connection, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /debug/pprof/profile?seconds=9 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	env.Must(connection.Read(make([]byte, 1)))(t)
+	env.MustDo(t, n.undo.run())
 }
