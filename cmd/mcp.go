@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pnyx/access"
+	"pnyx/config"
 	"pnyx/fetch"
 	"pnyx/mcp"
 )
@@ -78,8 +79,8 @@ type mcpPipe struct {
 
 func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcpPipe, error) {
 	base, err := url.Parse(address)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" {
-		return nil, fmt.Errorf("mcp --url %q: want http:// or https:// and the host of the API", address)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.User != nil || base.Fragment != "" {
+		return nil, fmt.Errorf("mcp --url %q: want http:// or https:// and the host of the API, without user and password", config.SecretURL(address))
 	}
 	return &mcpPipe{
 		endpoint: strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), mcp.Path) + mcp.Path,

@@ -277,11 +277,11 @@ func TestMCPEndsWithItsContext(t *testing.T) {
 
 func TestMCPRefusesAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"", "api.example.org", "ftp://api.example.org", "http://", "http://x/?token=y", "http://%"} {
+	for _, address := range []string{"", "api.example.org", "ftp://api.example.org", "http://", "http://x/?token=y", "http://%", "http://u:secret@x", "http://x/#part"} {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
-			if _, err := newMCPPipe(address, "", nil, nil); err == nil || !strings.Contains(err.Error(), "want http:// or https://") {
-				t.Errorf("got %v, want an error that says what is allowed", err)
+			if _, err := newMCPPipe(address, "", nil, nil); err == nil || !strings.Contains(err.Error(), "want http:// or https://") || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want an error that says what is allowed, and no password", err)
 			}
 		})
 	}
