@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -41,19 +42,21 @@ type ExportOptions struct {
 
 // NewTracer returns a tracer whose spans are sent to the collector in the background.
 func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
-	address, err := url.JoinPath(o.Endpoint, "v1", "traces")
+	address, err := url.Parse(o.Endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("address of the trace collector: %w", err)
 	}
+	address = address.JoinPath("v1", "traces")
 	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(o.Headers),
+		otlptracehttp.WithEndpointURL(address.String()), otlptracehttp.WithHeaders(o.Headers),
 		otlptracehttp.WithTimeout(exportTimeout), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
 	if err != nil {
 		return nil, fmt.Errorf("create the trace exporter: %w", err)
 	}
-	always := context.WithoutCancel(ctx)
+	always, path := context.WithoutCancel(ctx), (&url.URL{Path: address.Path}).EscapedPath()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		o.Logger.LogAttrs(always, slog.LevelWarn, "exporting traces failed", slog.Any("error", err))
+		shown := strings.ReplaceAll(err.Error(), path, "/***") // the path may be a key
+		o.Logger.LogAttrs(always, slog.LevelWarn, "exporting traces failed", slog.String("error", shown))
 	}))
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
