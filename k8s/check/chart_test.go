@@ -151,7 +151,7 @@ func templates(k8s string) (map[string]string, error) {
 
 const helpers = `{{/* Made by make docs. */}}
 {{- define "pnyx.image" }}{{ .repository }}{{ with .tag }}:{{ . }}{{ end }}{{ with .digest }}@{{ . }}{{ end }}{{ end }}
-{{- define "pnyx.settings" }}{{ list "HASHES" .Values.settings .Values.follow.sources | toJson | sha256sum | trunc 10 }}{{ end }}
+{{- define "pnyx.settings" }}{{ list "HASHES" .Values.settings .Values.follow.sources .Values.backup.enabled | toJson | sha256sum | trunc 10 }}{{ end }}
 {{- define "pnyx.migration" }}{{ list "HASHES" .Values.image .Values.settings.worker .Values.resources | toJson | sha256sum | trunc 10 }}{{ end }}
 {{- define "pnyx.egress" }}{{ $to := list }}{{ range .to }}{{ $to = append $to (dict "ipBlock" (dict "cidr" .)) }}{{ end }}
 {{- if $to }}{{ list (dict "ports" .ports "to" $to) | toJson }}{{ else }}[]{{ end }}{{ end }}

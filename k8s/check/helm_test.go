@@ -227,13 +227,25 @@ func TestTheChartRendersWhatKustomizeBuilds(t *testing.T) {
 // TestTheChartRefusesOddValues: what it would drop, or render as something else.
 func TestTheChartRefusesOddValues(t *testing.T) {
 	for _, values := range []string{
-		"image: {tag: 7100000}", "image: {tag: v1/2}", "edgeImage: {digest: 0a}", "settings: {apis: {}}", "settings: {api: {PNYX_LOG_SAMPLE: 50}}",
+		"image: {repository: '&x'}", "image: {tag: 7100000}", "image: {tag: v1/2}", "edgeImage: {digest: 0a}", "settings: {apis: {}}", "settings: {api: {PNYX_LOG_SAMPLE: 50}}",
 		"replicas: {worker: 0}", "replicas: {api: 3}", "monitoring: {enabled: 'false'}", "addresses: {redis: [10.20.1.5]}", "from: {callers: []}",
 		"host: https://api.example.com", "resources: {worker: {limit: {}}}", "backups: {enabled: false}",
 	} {
 		if made, err := rendered("pnyx", values); err == nil {
 			t.Errorf("%s: got %d files", values, len(made))
 		}
+	}
+}
+
+// TestPodsRestartWithTheirSettings: whatever part of the values decides them.
+func TestPodsRestartWithTheirSettings(t *testing.T) {
+	seen := map[string]string{}
+	for _, values := range []string{"", "backup: {enabled: false}", "settings: {api: {PNYX_DRAIN_DELAY: 20s}}", "follow: {sources: {contact: other@example.com}}"} {
+		sum := regexp.MustCompile(`checksum/settings: \w+`).FindString(files(t, "pnyx", values)["pnyx/templates/deployment.yaml"])
+		if same, is := seen[sum]; is || sum == "" {
+			t.Errorf("%q has %q, as %q has", values, sum, same)
+		}
+		seen[sum] = values
 	}
 }
 
