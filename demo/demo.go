@@ -98,13 +98,14 @@ func Write(
 	return g.summary, cmp.Or(g.archive.close(), err)
 }
 
+const maxProposals = 50_000_000 // a gigabyte of memory
+
 func (o Options) validate(maxDAOs int) error {
 	switch {
 	case o.DAOs < 1 || o.DAOs > maxDAOs:
 		return fmt.Errorf("--daos is %d; want 1 to %d, the number of DAO names", o.DAOs, maxDAOs)
-	case o.Proposals < o.DAOs:
-		return fmt.Errorf("--proposals is %d; want at least one for each of the %d of --daos",
-			o.Proposals, o.DAOs)
+	case o.Proposals < o.DAOs || o.Proposals > maxProposals:
+		return fmt.Errorf("--proposals is %d; want one for each of the %d of --daos to %d", o.Proposals, o.DAOs, maxProposals)
 	case o.Ballots < 0:
 		return fmt.Errorf("--ballots is %d; want 0 or more", o.Ballots)
 	case o.Largest < 0 || o.Largest > o.Ballots:

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,6 +183,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 		"no DAOs":                 {func(o *demo.Options) { o.DAOs = 0 }, "--daos is 0"},
 		"more DAOs than names":    {func(o *demo.Options) { o.DAOs, o.Proposals = 1_000_000, 1_000_000 }, "--daos is 1000000"},
 		"fewer proposals than":    {func(o *demo.Options) { o.Proposals = 8 }, "--proposals is 8"},
+		"more than memory has":    {func(o *demo.Options) { o.Proposals = math.MaxInt }, "to 50000000"},
 		"negative ballots":        {func(o *demo.Options) { o.Ballots = -1 }, "--ballots is -1"},
 		"negative largest":        {func(o *demo.Options) { o.Largest = -1 }, "--largest is -1"},
 		"largest above ballots":   {func(o *demo.Options) { o.Largest = 2_501 }, "--largest is 2501"},
