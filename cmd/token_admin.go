@@ -217,12 +217,9 @@ func printNewToken(out, errOut io.Writer, t stored.Token, raw string, asJSON boo
 		seen.Token = raw
 		return json.NewEncoder(out).Encode(seen)
 	}
-	_, err := fmt.Fprintf(errOut, "token %s of %s, plan %s, scopes %s, for the header %s; it is shown this once:\n",
+	fmt.Fprintf(errOut, "token %s of %s, plan %s, scopes %s, for the header %s; it is shown this once:\n",
 		t.ID, printable(t.Name), t.Plan, strings.Join(t.Scopes, ","), strings.ToLower(access.HeaderToken))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(out, raw)
+	_, err := fmt.Fprintln(out, raw)
 	return err
 }
 

@@ -84,10 +84,8 @@ checked before the first is added, and each is printed as a JSON object with id 
 			if err := admin.add(cmd.Context(), &e); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s to %s; its secret is shown this once:\n", e.ID, printable(e.URL))
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
-			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s to %s; its secret is shown this once:\n", e.ID, printable(e.URL))
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
 			return err
 		}),
 	}

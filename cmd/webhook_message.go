@@ -130,11 +130,9 @@ signatures, one by each secret.`,
 			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, false); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",
+			fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",
 				e.ID, shownTime(e.PreviousUntil))
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
-			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
 			return err
 		})),
 	}
