@@ -17,7 +17,7 @@ import (
 func TestAddressInUseNamesTheSettingAndThePnyxThere(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}
-	running := newNode(&session{cfg, slog.New(slog.DiscardHandler), &cleanups{}})
+	running := newNode(&session{cfg: cfg, logger: slog.New(slog.DiscardHandler), undo: &cleanups{}})
 	t.Cleanup(func() { _ = running.undo.run() })
 	env.MustDo(t, running.listenForAPI())
 	env.MustDo(t, running.listenForAdmin())

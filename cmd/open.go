@@ -87,6 +87,9 @@ func startEngine(ctx context.Context, s *session) (engine.Instance, error) {
 		return engine.Instance{}, err
 	}
 	s.undo.add(func() error {
+		if s.lends {
+			running.AwaitUsers(ctx)
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		return running.Stop(ctx)
@@ -128,10 +131,13 @@ func startExisting(ctx context.Context, s *session) (engine.Instance, error) {
 func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance, error) {
 	quiet := *s
 	quiet.cfg.SQL.Listen = "" // analysts connect to a process that stays
+	quiet.lends = true
 	began, nextLog := time.Now(), time.Duration(0)
 	for {
-		instance, err := engine.Find(s.cfg.Warehouse.Data)
-		if errors.Is(err, engine.ErrNotRunning) {
+		instance, use, err := engine.Use(s.cfg.Warehouse.Data)
+		if err == nil {
+			s.undo.add(use.Close)
+		} else if errors.Is(err, engine.ErrNotRunning) {
 			instance, err = start(ctx, &quiet)
 		}
 		waited := time.Since(began)

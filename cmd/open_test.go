@@ -45,7 +45,7 @@ func TestCommandsWaitForAProcessThatStartsItsEngineAndNameIt(t *testing.T) {
 					env.WantError(t, nil, errors.Join(os.WriteFile(file, address, 0o600),
 						os.Rename(file, filepath.Join(cfg.Warehouse.Data, "engine.json"))))
 				})
-				got := env.Must(reached(t.Context(), &session{cfg: cfg, logger: slog.New(slog.NewTextHandler(&out, nil))}))(t)
+				got := env.Must(reached(t.Context(), &session{cfg: cfg, undo: &cleanups{}, logger: slog.New(slog.NewTextHandler(&out, nil))}))(t)
 				env.Want(t, "127.0.0.1:1", got.TCPAddr, "the engine that answers after 25 s")
 				if lines := strings.Count(out.String(), "process 4711"); lines != 3 {
 					t.Errorf("got %d lines, want one at once and one every 10 s that name process 4711:\n%s", lines, &out)

@@ -127,6 +127,8 @@ type session struct {
 	cfg    config.Config
 	logger *slog.Logger
 	undo   *cleanups
+	// lends says that an engine it starts is stopped only when no other command uses it.
+	lends bool
 }
 
 // command is the body of a command. Its error ends the process with the status that Execute gives it.
@@ -134,7 +136,7 @@ type command func(cmd *cobra.Command, args []string, s *session) error
 
 // run runs a command, and closes what it has opened.
 func (c command) run(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-	s := &session{cfg, logger, &cleanups{}}
+	s := &session{cfg: cfg, logger: logger, undo: &cleanups{}}
 	defer func() { err = errors.Join(err, s.undo.run()) }()
 	return c(cmd, args, s)
 }

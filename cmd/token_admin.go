@@ -89,7 +89,7 @@ func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
 	if url == "" || err != nil {
 		return err
 	}
-	s := session{a.cfg, a.logger, &cleanups{}}
+	s := session{cfg: a.cfg, logger: a.logger, undo: &cleanups{}}
 	defer func() { err = errors.Join(err, s.undo.run()) }()
 	store, err := s.openCache(url, workerRedisTimeout)
 	if err != nil {

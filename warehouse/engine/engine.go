@@ -92,6 +92,8 @@ type Engine struct {
 	options Options
 	logger  *slog.Logger
 	lock    *os.File
+	// users is locked once AwaitUsers has returned.
+	users *os.File
 
 	cancel     context.CancelFunc
 	supervised chan struct{} // closed when supervise has returned
@@ -245,6 +247,16 @@ func (e *Engine) Instance() Instance {
 	return e.instance
 }
 
+// AwaitUsers waits until no other process uses the engine, or until ctx ends; in the first case
+// none begins to. Stop follows.
+func (e *Engine) AwaitUsers(ctx context.Context) {
+	waiting := time.AfterFunc(time.Second, func() {
+		e.logger.LogAttrs(ctx, slog.LevelWarn, "other commands use the engine of this one, waiting for them")
+	})
+	defer waiting.Stop()
+	e.users, _ = lockFile(ctx, usersPath(e.options.DataDir)) // without the lock it is stopped, too
+}
+
 // Stop stops the engine and unlocks the data folder. Running queries have two seconds to
 // finish, or until the context is done; then Stop kills the process, which loses no
 // acknowledged data. Later calls return the result of the first.
@@ -265,5 +277,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 // release removes the published instance and unlocks the folder, in this order: the next
 // holder of the lock must not find the address of a stopped engine.
 func (e *Engine) release() error {
-	return errors.Join(removeInstance(e.options.DataDir), e.lock.Close())
+	err := errors.Join(removeInstance(e.options.DataDir), e.lock.Close())
+	_ = e.users.Close() // nil where nobody was waited for
+	return err
 }

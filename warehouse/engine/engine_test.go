@@ -83,6 +83,29 @@ func TestFolderHasOneEngine(t *testing.T) {
 	}
 }
 
+func TestAnEngineWaitsForItsUsersAndAdmitsNoMore(t *testing.T) {
+	t.Parallel()
+	options := env.EngineOptions(t)
+	e := start(t, options)
+	found, use, err := engine.Use(options.DataDir)
+	env.MustDo(t, err)
+	env.Want(t, e.Instance(), found)
+	waiting, give := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer give()
+	e.AwaitUsers(waiting)
+	if waiting.Err() == nil {
+		t.Error("the wait for a user ended before its context")
+	}
+	_, another, err := engine.Use(options.DataDir)
+	env.MustDo(t, errors.Join(err, use.Close(), another.Close()))
+	e.AwaitUsers(t.Context())
+	_, _, err = engine.Use(options.DataDir)
+	env.WantError(t, engine.ErrInUse, err, "a user that comes too late")
+	stop(t, e)
+	_, _, err = engine.Use(options.DataDir)
+	env.WantError(t, engine.ErrNotRunning, err, "a user of a stopped engine")
+}
+
 func TestStopUnlocksTheFolder(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -80,6 +82,26 @@ func Find(dataDir string) (Instance, error) {
 		return Instance{}, inUseError(dataDir)
 	}
 	return found, nil
+}
+
+// Use is Find for a process that uses the engine until the closer is closed: AwaitUsers waits
+// for it. The error is [ErrInUse] also once that has returned.
+func Use(dataDir string) (Instance, io.Closer, error) {
+	if _, err := Find(dataDir); err != nil {
+		return Instance{}, nil, err
+	}
+	users, err := os.OpenFile(usersPath(dataDir), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return Instance{}, nil, fmt.Errorf("open lock of users: %w", err)
+	}
+	if err = tryLock(users, syscall.LOCK_SH); errors.Is(err, errLocked) {
+		err = inUseError(dataDir)
+	}
+	found, foundErr := Find(dataDir) // it may have ended before the lock
+	if err = cmp.Or(err, foundErr); err != nil {
+		return Instance{}, nil, errors.Join(err, users.Close())
+	}
+	return found, users, nil
 }
 
 // HasDatabase reports whether a data folder contains a database, whether or not an engine runs.

@@ -128,3 +128,6 @@ func inUseError(dir string) error {
 }
 
 func lockPath(dir string) string { return filepath.Join(dir, "engine.lock") }
+
+// usersPath is the file that processes lock together while they use the engine of another.
+func usersPath(dir string) string { return filepath.Join(dir, "engine.users") }
