@@ -58,10 +58,10 @@ static: ## Build bin/pnyx-static, for images: without the embedded ClickHouse, a
 	@$(BUILD) -tags static -o bin/pnyx-static .
 
 .PHONY: secrets
-secrets: ## Write .env with new secrets for compose.yaml, unless it is there
-	@[ -e .env ] || (umask 077; for name in PNYX_INTERNAL_TOKEN REDIS_PASSWORD CLICKHOUSE_OWNER_PASSWORD CLICKHOUSE_PASSWORD \
+secrets: ## Write new secrets for compose.yaml to .env, which keeps those that it has
+	@umask 077; { grep -s '' .env; for name in PNYX_INTERNAL_TOKEN REDIS_PASSWORD CLICKHOUSE_OWNER_PASSWORD CLICKHOUSE_PASSWORD \
 	  CLICKHOUSE_RECORDS_PASSWORD ANALYST_PASSWORD; do \
-	  echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; done > .env.new && mv .env.new .env)
+	  grep -qs "^$$name=." .env || echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; done; } > .env.new && mv .env.new .env
 
 .PHONY: engine
 engine: first build ## Fetch the embedded ClickHouse, once (178 MB)
