@@ -175,10 +175,11 @@ func task(run command) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		if cfg.Log.Level == slog.LevelInfo {
-			cfg.Log.Level = slog.LevelWarn
+		log := cfg.Log
+		if log.Level == slog.LevelInfo {
+			log.Level = slog.LevelWarn
 		}
-		return run.run(cmd, args, cfg, newLogger(os.Stderr, cfg.Log))
+		return run.run(cmd, args, cfg, newLogger(os.Stderr, log))
 	}
 }
 

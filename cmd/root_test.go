@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pnyx/config"
+	"pnyx/test/env"
 )
 
 func TestDurationsAreLoggedInMilliseconds(t *testing.T) {
@@ -24,6 +25,17 @@ func TestDurationsAreLoggedInMilliseconds(t *testing.T) {
 			}
 		})
 	}
+}
+
+//nolint:paralleltest // the environment is the process's
+func TestConfigShowsTheSettingsOfServices(t *testing.T) {
+	t.Setenv("PNYX_LOG_LEVEL", "")
+	root := rootCommand()
+	var out strings.Builder
+	root.SetOut(&out)
+	root.SetArgs([]string{"config"})
+	env.MustDo(t, root.ExecuteContext(t.Context()))
+	env.WantPart(t, "PNYX_LOG_LEVEL=info ", out.String(), "settings")
 }
 
 func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
