@@ -124,6 +124,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
 	}
 	check.WantPart(t, "line end", refused(t, map[string]string{"REDIS_URL": "redis://a\n"}).Error(), "what a file adds to a secret")
+	check.WantPart(t, "line end", refused(t, map[string]string{"PNYX_LISTEN": "127.0.0.1:80\n", "PNYX_EDGE_LISTEN": " :80"}).Error(), "what a file adds to an address")
 	for _, test := range tests {
 		for value := range strings.FieldsSeq(test.values) {
 			problems := refused(t, map[string]string{test.name: value})

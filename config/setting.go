@@ -203,7 +203,7 @@ func (f field) allowed() string {
 func isAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)
 	_, notNumber := strconv.ParseUint(port, 10, 16)
-	return err == nil && notNumber == nil
+	return err == nil && notNumber == nil && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // oneOf joins words for a sentence: "a, b or c".
