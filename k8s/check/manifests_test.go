@@ -121,9 +121,6 @@ func workloads(objects []runtime.Object) []workload {
 	for _, j := range all[*batchv1.CronJob](objects) {
 		found = append(found, workload{j.Name, "Job", j.Spec.JobTemplate.Spec.Template})
 	}
-	for _, j := range all[*batchv1.CronJob](objects) {
-		found = append(found, workload{j.Name, "Job", j.Spec.JobTemplate.Spec.Template})
-	}
 	return found
 }
 
