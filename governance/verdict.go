@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Verdict is the meaning of a choice for the outcome.
@@ -28,15 +30,16 @@ func verdictLabels() map[Verdict]string {
 	return map[Verdict]string{
 		Approves: "for|yes|yae|yay|yea|yeah|yep|aye|sure|approve|approved|accept|accepted|in favor|in favour|favor|in support|support|" +
 			"i support|agree|i agree|pass|vote yes|vote for|extend|sí|si|a favor|oui|pour|d'accord|ja|dafür|sì|a favore|favorevole|" +
-			"sim|da|да|за|согласен|так|tak|evet|ya|setuju|赞成|贊成|赞同|支持|同意|是|是的|会|會|肯定会|可以|賛成|はい|찬성|예|네|동의",
+			"sim|da|да|за|согласен|так|tak|za|evet|ya|setuju|voor|đồng ý|赞成|贊成|赞同|支持|同意|批准|是|是的|会|會|肯定会|可以|賛成|はい|찬성|예|네|동의",
 		Rejects: "against|agaiinst|againt|no|nay|nae|noe|nah|nope|reject|rejected|oppose|opposed|disagree|disapprove|dissapprove|decline|deny|" +
 			"refuse|not in favor|not in favour|vote no|vote against|no change|no changes|make no change|make no changes|do nothing|" +
 			"no action|take no action|status quo|keep status quo|keep it as is|no need|" +
-			"en contra|non|contre|nein|dagegen|contro|contrario|não|nao|contra|нет|против|ні|nie|hayır|hayir|tidak|" +
-			"反对|反對|不赞成|不支持|不同意|否|不|不是|不会|不會|不可以|反対|いいえ|반대|아니오|아니요",
+			"en contra|non|contre|nein|dagegen|contro|contrario|não|nao|contra|нет|против|ні|проти|nie|przeciw|hayır|hayir|tidak|tegen|không đồng ý|" +
+			"反对|反對|不赞成|不支持|不同意|不批准|拒绝|否决|否|不|不是|不会|不會|不可以|反対|いいえ|반대|아니오|아니요",
 		Abstains: "abstain|abstention|abstained|abstaining|i abstain|vote abstain|abstención|abstencion|me abstengo|abstenção|abstencao|" +
 			"abstenir|je m'abstiens|enthaltung|enthalten|astensione|astenuto|mi astengo|воздержаться|воздержался|воздерживаюсь|утримався|" +
-			"wstrzymuję się|çekimser|弃权|棄權|棄権|기권",
+			"wstrzymuję się|çekimser|弃权|棄權|棄権|기권|中立|neutral|neutro|neutre|no opinion|no preference|undecided|" +
+			"i don't know|don't know|dont know|do not know|don't care|dont care|do not care|decline to vote|decline to answer",
 	}
 }
 
@@ -87,11 +90,18 @@ func VerdictOf(label string) Verdict {
 // plainLabel returns a label in lower case, without ornaments and what is in parentheses at its
 // end.
 func plainLabel(label string) string {
-	label = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(label, "’", "'"), "`", "'"))
+	label = norm.NFKC.String(strings.ToLower(strings.Map(plainApostrophe, label)))
 	if at := strings.LastIndex(label, "("); at > 0 && strings.HasSuffix(strings.TrimSpace(label), ")") {
 		label = label[:at]
 	}
 	return strings.Join(strings.Fields(strings.TrimFunc(label, isOrnament)), " ")
+}
+
+func plainApostrophe(r rune) rune {
+	if strings.ContainsRune("’`´", r) {
+		return '\''
+	}
+	return r
 }
 
 func isOrnament(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -111,6 +121,9 @@ func isLabel(text, labels string) bool {
 		if !found || rest == "" {
 			return found
 		}
+		if number := strings.TrimLeft(rest, ". "); label == "no" && number != "" && unicode.IsDigit(rune(number[0])) {
+			return false // "No. 1" is a number
+		}
 		dash := strings.HasPrefix(strings.TrimLeft(rest, " "), "-") && (rest[0] == ' ' || !isWord(label, "for|non"))
 		return dash || strings.ContainsAny(rest[:1], ",.:;!(/") || startsWithAny(strings.TrimLeft(rest, " "), "– — ( / : ， 。 、 ： （")
 	})
@@ -127,7 +140,7 @@ func isDenial(words []string) bool {
 	for denial := range strings.SplitSeq(denials, "|") {
 		denied, found := strings.CutPrefix(strings.Join(words, " "), denial+" ")
 		if found {
-			return !isWord(strings.Fields(denied)[0], rejections+"|neither|none")
+			return !isWord(strings.Fields(denied)[0], rejections+"|neither|none|know|care|mind")
 		}
 	}
 	return false
@@ -167,6 +180,11 @@ func Verdicts(v VoteType, choices []Choice) []Verdict {
 	}
 	if nothing && doing >= 0 && count[NoVerdict] == 1 && count[Approves] == 0 && count[Rejects] == 1 {
 		verdicts[doing] = Approves
+	}
+	for i, choice := range choices { // who passes where another choice approves does not vote
+		if v != Basic && count[Approves] > 1 && plainLabel(choice.Label) == "pass" {
+			verdicts[i] = Abstains
+		}
 	}
 	return verdicts
 }
