@@ -95,7 +95,7 @@ func TestNumbersAndTimesAreReadAsToolsWriteThem(t *testing.T) {
 		`1.7e9`: "2023-11-14T22:13:20Z", `"1.7E+9"`: "2023-11-14T22:13:20Z", `1700000000.25`: "2023-11-14T22:13:20.25Z",
 		`1700000000.9999`: "2023-11-14T22:13:20.999Z", `1700000000250`: "2023-11-14T22:13:20.25Z", `1700000000250.75`: "2023-11-14T22:13:20.25Z",
 		`1700000000250000`: "2023-11-14T22:13:20.25Z", `1700000000250000000`: "2023-11-14T22:13:20.25Z",
-		`"2023-11-14T22:13:20.25Z"`: "2023-11-14T22:13:20.25Z", `0`: "1970-01-01", `9214646399`: "2261-12-31T23:59:59Z",
+		`"2023-11-14T22:13:20.25Z"`: "2023-11-14T22:13:20.25Z", `1`: "1970-01-01T00:00:01Z", `9214646399`: "2261-12-31T23:59:59Z",
 	} {
 		proposal := record.Proposal{ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}, SourceID: "harbor.eth"}
 		proposal.EndAt = moment(want)
@@ -104,6 +104,11 @@ func TestNumbersAndTimesAreReadAsToolsWriteThem(t *testing.T) {
 	for _, text := range []string{`9999999999`, `20000000000.5`, `1e18446744073709551615`, `"2262-01-01T00:00:00Z"`} {
 		proposal := record.Proposal{ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}, SourceID: "harbor.eth"}
 		tests = append(tests, recordTest{"no end before " + text, line(`"end":%s`, text), &proposal})
+	}
+	for _, text := range []string{`0`, `"0"`, `0.0`, `"1970-01-01T00:00:00Z"`} {
+		proposal := record.Proposal{ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}, SourceID: "harbor.eth"}
+		proposal.StartAt, proposal.StartDayOnly = moment("2023-11-14"), true
+		tests = append(tests, recordTest{"no time " + text, line(`"created":%[1]s,"updated":%[1]s,"start":%[1]s,"end":%[1]s,"start_day":"2023-11-14"`, text), &proposal})
 	}
 	five := uint64(5)
 	for _, text := range []string{`5`, `5.0`, `"5"`, `"5.00"`, `5e0`, `0.5e1`, `500E-2`} {

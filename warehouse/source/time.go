@@ -27,6 +27,9 @@ func (v value) time() *governance.Timestamp {
 			"seconds or milliseconds since 1970, or an RFC 3339 time, up to the year %d", governance.MaxYear))
 		return nil
 	}
+	if at == 0 { // how others write it
+		return nil
+	}
 	return &at
 }
 
