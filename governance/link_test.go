@@ -43,6 +43,8 @@ func TestLinkedProposalKnowsEveryFormAndNoOther(t *testing.T) {
 		"http://www.snapshot.org/#/renamed.eth/proposal/0xab12?app=x":           snapshot,
 		"https://snapshot.box/#/s:opcollective.eth/proposal/0xab12":             snapshot,
 		"https://v1.snapshot.box/#/opcollective.eth/proposal/0xab12":            snapshot,
+		"https://snapshot.box/#/s:opcollective.eth/proposal/0xab12/votes":       snapshot,
+		"https://www.tally.xyz/gov/uniswap/proposal/93/votes":                   tally,
 		"https://snapshot.page/#/opcollective.eth/proposal/0xab12":              snapshot,
 		"https://www.tally.xyz/gov/uniswap/proposal/93":                         tally,
 		"https://tally.xyz/gov/Uniswap/proposal/2207450143689540900":            tally,

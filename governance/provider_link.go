@@ -105,10 +105,10 @@ func LinkedProposal(text string) string {
 	switch {
 	case at.scheme != "":
 	case snapshotHosts[at.host] && at.hash != nil:
-		if parts := at.hash.path; len(parts) == 3 && parts[1] == "proposal" {
+		if parts := at.hash.path; len(parts) >= 3 && parts[1] == "proposal" {
 			return snapshotName(parts[2])
 		}
-	case at.isGovernorPage() && len(at.path) == 4:
+	case at.isGovernorPage():
 		return governorName(at.path[1], at.path[3])
 	}
 	return ""
