@@ -20,7 +20,7 @@ const (
 )
 
 // amountText writes an amount for people: from 1,000 on whole and in groups of three
-// digits, below that cut at two decimal places, below 1 cut at six.
+// digits, below that cut at two decimal places, below 1 cut at six, unless that leaves nothing.
 func amountText(amount decimal.Decimal) string {
 	switch {
 	case amount.GreaterThanOrEqual(decimal.NewFromInt(1000)):
@@ -28,7 +28,10 @@ func amountText(amount decimal.Decimal) string {
 	case amount.GreaterThanOrEqual(decimal.NewFromInt(1)), amount.IsZero():
 		return amount.Truncate(2).String()
 	}
-	return amount.Truncate(6).String()
+	if cut := amount.Truncate(6); !cut.IsZero() {
+		return cut.String()
+	}
+	return amount.String()
 }
 
 // countText writes a number in groups of three digits.

@@ -461,10 +461,13 @@ func TestSummariesReadAsSentences(t *testing.T) {
 	found := hits(f)
 	f.Quorum = new(num("5000000"))
 	found["quorum_missed"] = hits(f)["quorum_missed"]
+	f.Final, f.Quorum = standing(1234, "0.00000001", "0.0000000025"), new(num("0.00000003"))
+	found["tiny"] = hits(f)["quorum_missed"]
 	for kind, want := range map[string][2]string{
 		"decisive_ballot":  {"One ballot decided: “Renew the budget”", "0x1234…5678 cast 999,999 for “For”: more than its lead of 34,567 over “Against”."},
 		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},
 		"quorum_missed":    {"Quorum missed: “Renew the budget”", "At the end the quorum was 48.6% full: 2,434,568 of 5,000,000 in voting power."},
+		"tiny":             {"Quorum missed: “Renew the budget”", "At the end the quorum was 41.6% full: 0.0000000125 of 0.00000003 in voting power."},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
