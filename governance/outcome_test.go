@@ -18,7 +18,7 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 			"Yes - do it", "Yes: all of it", "Yes (with changes)", "For – as proposed", "For — as proposed",
 			"\"Yes\"", "Yes.", "Yes; but", "YES/SI", "Vote YES", "YES-Convert FTT by 19/01", "YES- Allocate the grant", "Yes to PTIP-58", "Approve TAP-9", "Accept max spending (56.78M)",
 			"In support, retire 33,333 tonnes", "Extend", "Yes for 5M PSP", "Sure!", "Yes (1)",
-			"Sì", "Sí", "A favor", "OUI", "Ja", "Sim", "Да", "За", "赞成", "是的", "会", "賛成", "찬성", "Evet", "ＹＥＳ", "Za", "Đồng ý",
+			"Sì", "Sí", "A favor", "OUI", "Ja", "Sim", "Да", "За", "赞成", "是的", "会", "賛成", "찬성", "Evet", "ＹＥＳ", "𝗬𝗲𝘀", "Za", "Đồng ý",
 		},
 		governance.Rejects: {
 			"Against", "AGAINST", "No", "no.", "Nay", "Nae", "Noe", "Reject", "Rejected", "Oppose", "Disagree", "Disapprove",
@@ -32,7 +32,7 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 		governance.NoVerdict: {
 			"", " ", "!", "✅", "1", "Option A", "Alice", "Forward", "Former council", "Notify", "None of the above", "Now",
 			"Not yet", "Veto", "No Veto", "Do not veto", "Non-profit", "For-profit", "For profit", "No hug", "Accept nothing", "Not against", "Yes and no", "Yesterday", "Against all odds", "For the people", "Passive", "Agreement",
-			"Maybe", "Noé", "Disagreement", "y", "n", "Very much for", "No. 1", "No.2 Alice", "Don't know yet", "Don't mind",
+			"Maybe", "Noé", "Disagreement", "y", "n", "Very much for", "No. 1", "No.2 Alice", "№ 1", "Don't know yet", "Don't mind",
 		},
 	} {
 		t.Run(fmt.Sprint(verdict), func(t *testing.T) {

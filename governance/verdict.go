@@ -90,7 +90,7 @@ func VerdictOf(label string) Verdict {
 // plainLabel returns a label in lower case, without ornaments and what is in parentheses at its
 // end.
 func plainLabel(label string) string {
-	label = norm.NFKC.String(strings.ToLower(strings.Map(plainApostrophe, label)))
+	label = strings.ToLower(norm.NFKC.String(strings.Map(plainApostrophe, label)))
 	if at := strings.LastIndex(label, "("); at > 0 && strings.HasSuffix(strings.TrimSpace(label), ")") {
 		label = label[:at]
 	}
