@@ -285,6 +285,7 @@ func TestPayments(t *testing.T) {
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: bob}}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: "0x" + strings.Repeat("0", 40)}}, nil}, // the caller
 		{"transfer(uint256,uint16,bytes32)", "0", of("7", "2", "0x"+strings.Repeat("0", 24)+bob[2:]), []Payment{{Token: Unstated, Amount: "7", To: bob}}},
+		{"sweepToken(address,address)", "0", of(carol, bob), []Payment{{Token: carol, To: bob, Proceeds: true}}}, // but of Compound's bulkers
 		{"recall(address,address)", "0", of(carol, bob), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"recallMany(address[],address[])", "0", []Argument{one(carol), one(bob)}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"setFlowrate(address,address,int96)", "0", of(carol, bob, "7"), []Payment{{Token: carol, To: bob}}},
