@@ -136,7 +136,7 @@ func (c *looseCall) action() (a *record.Action, ok bool) {
 		Chain: chainOf(c.ChainID), Target: strings.ToLower(target), Value: value, Signature: string(c.Signature), Calldata: data,
 		Delegate: c.Operation == "1",
 	}
-	if len(data)%32 == 4 { // the data has the selector: the signature only explains it
+	if selector := abi.SelectorOf(a.Signature); len(data)%32 == 4 || bytes.HasPrefix(data, selector[:]) { // the signature only explains it
 		a.Signature = ""
 	}
 	return a, true

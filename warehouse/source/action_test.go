@@ -44,6 +44,7 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 		"null":                            {fmt.Sprintf(tally, `,"executableCalls":null`), nil, nil},
 		"none":                            {fmt.Sprintf(tally, `,"executableCalls":[]`), count(0), nil},
 		"a call":                          {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+upper+`","value":"0","calldata":"0x01020304","signature":"f()","chainId":"eip155:1"}]`), count(1), []*record.Action{pay}},
+		"a call whose data is not padded": {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+token+`","calldata":"0x26121ff001","signature":"f()","chainId":"1"}]`), count(1), []*record.Action{{Chain: "eip155:1", Target: token, Value: "0", Calldata: []byte{0x26, 0x12, 0x1f, 0xf0, 1}}}},
 		"a call that cannot be read":      {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+token+`","value":"1e999999999"},{}]`), count(2), nil},
 		"what is no call":                 {fmt.Sprintf(tally, `,"executableCalls":[1,2,3]`), count(3), nil},
 		"a number of many digits":         {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+token+`","value":"`+long+`"},{"target":"`+token+`","value":"0x`+long+`"}]`), count(2), nil},
