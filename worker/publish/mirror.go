@@ -75,10 +75,11 @@ func (m mirrors) namesOf(p records.Proposal, dao records.CatalogDAO) []string {
 // mirrorConflicts returns, for proposals of Governors, where their mirrors state that they execute something else.
 func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations []*evaluation) (map[record.RefHash][]governance.Warning, error) {
 	var refs []record.RefHash
+	var originals []records.Proposal
 	conflicts := map[record.RefHash][]governance.Warning{}
 	for _, e := range evaluations {
 		for _, mirror := range p.mirrors.of[e.proposal.Ref] {
-			refs = append(refs, e.proposal.Ref, mirror.Ref)
+			refs, originals = append(refs, mirror.Ref), append(originals, e.proposal)
 		}
 	}
 	if len(refs) == 0 {
@@ -88,6 +89,7 @@ func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations [
 	if err != nil {
 		return nil, err
 	}
+	proposals = append(proposals, originals...)
 	actions, err := records.Actions(ctx, p.Warehouse, proposals)
 	if err != nil {
 		return nil, err
@@ -99,8 +101,9 @@ func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations [
 			actions[of.Ref] = append([]record.Action{}, actions[of.Ref]...)
 		}
 	}
-	for ref, found := range p.mirrors.of {
-		for _, mirror := range found {
+	for _, e := range evaluations {
+		ref := e.proposal.Ref
+		for _, mirror := range p.mirrors.of[ref] {
 			here, there := actions[ref], actions[mirror.Ref]
 			if at := firstDifference(here, there); here != nil && there != nil && at >= 0 {
 				conflicts[ref] = append(conflicts[ref], rules.NewWarning(rules.ActionsDiffer, map[string]string{
