@@ -92,7 +92,7 @@ type Engine struct {
 	options Options
 	logger  *slog.Logger
 	lock    *os.File
-	// users is locked once AwaitUsers has returned.
+	// users is the data folder, which AwaitUsers locks.
 	users *os.File
 
 	cancel     context.CancelFunc
@@ -254,7 +254,10 @@ func (e *Engine) AwaitUsers(ctx context.Context) {
 		e.logger.LogAttrs(ctx, slog.LevelWarn, "other commands use the engine of this one, waiting for them")
 	})
 	defer waiting.Stop()
-	e.users, _ = lockFile(ctx, usersPath(e.options.DataDir)) // without the lock it is stopped, too
+	var err error
+	if e.users, err = os.Open(e.options.DataDir); err == nil {
+		_ = awaitLock(ctx, e.users) // without the lock it is stopped, too
+	}
 }
 
 // Stop stops the engine and unlocks the data folder. Running queries have two seconds to

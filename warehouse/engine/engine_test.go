@@ -87,9 +87,12 @@ func TestAnEngineWaitsForItsUsersAndAdmitsNoMore(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	e := start(t, options)
+	files := func() int { return len(env.Must(os.ReadDir(options.DataDir))(t)) }
+	before := files()
 	found, use, err := engine.Use(options.DataDir)
 	env.MustDo(t, err)
 	env.Want(t, e.Instance(), found)
+	env.Want(t, before, files(), "files in a folder that may be read-only")
 	waiting, give := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer give()
 	e.AwaitUsers(waiting)

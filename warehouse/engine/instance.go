@@ -90,9 +90,9 @@ func Use(dataDir string) (Instance, io.Closer, error) {
 	if _, err := Find(dataDir); err != nil {
 		return Instance{}, nil, err
 	}
-	users, err := os.OpenFile(usersPath(dataDir), os.O_CREATE|os.O_RDWR, 0o600)
+	users, err := os.Open(dataDir) //nolint:gosec // a configured folder, which is their lock: they may only read it
 	if err != nil {
-		return Instance{}, nil, fmt.Errorf("open lock of users: %w", err)
+		return Instance{}, nil, fmt.Errorf("open data folder: %w", err)
 	}
 	if err = tryLock(users, syscall.LOCK_SH); errors.Is(err, errLocked) {
 		err = inUseError(dataDir)

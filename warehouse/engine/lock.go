@@ -65,19 +65,27 @@ func isLocked(dir string) (bool, error) {
 
 // lockFile creates and locks a file. It retries until ctx is done. Closing the file unlocks it.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
-	const lockPollInterval = 25 * time.Millisecond // the interval between attempts to lock a file
 	//nolint:gosec // a fixed name in a configured folder
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
+	if err := awaitLock(ctx, file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// awaitLock locks a file or folder. It retries until ctx is done.
+func awaitLock(ctx context.Context, file *os.File) error {
+	const lockPollInterval = 25 * time.Millisecond // the interval between attempts to lock a file
 	for {
 		err := tryLock(file, syscall.LOCK_EX)
 		if err == nil {
-			return file, nil
+			return nil
 		}
 		if !errors.Is(err, errLocked) || !sleep(ctx, lockPollInterval) {
-			return nil, errors.Join(err, ctx.Err(), file.Close())
+			return errors.Join(err, ctx.Err())
 		}
 	}
 }
@@ -128,6 +136,3 @@ func inUseError(dir string) error {
 }
 
 func lockPath(dir string) string { return filepath.Join(dir, "engine.lock") }
-
-// usersPath is the file that processes lock together while they use the engine of another.
-func usersPath(dir string) string { return filepath.Join(dir, "engine.users") }
