@@ -322,6 +322,36 @@ func TestAttackCountsOfOneContractThatAreRefusedHoldUpNoOther(t *testing.T) {
 	env.Want(t, 3, len(p.StatedScores), "counts of the other one")
 }
 
+// Its open votes are counted, and what has ended is not.
+func TestAttackACountThatIsRefusedAfterTheEndHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const other, refused = "0x00000000000000000000000000000000000000e2", uint64(0xe6)
+	f := newFollower(t)
+	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
+	f.chain.Create(other, 1)
+	refuseCalls(f, fmt.Sprintf("%064x", refused), "proposalVotes(uint256)")
+	f.chain.MineEmpty(20)
+	for governor, ended := range map[string]uint64{other: refused, governorAddress: 1} {
+		for _, id := range []uint64{ended, 2} {
+			end, state := uint64(1_000), uint64(1) // active
+			if id == ended {
+				end, state = 30, 4
+			}
+			f.chain.Answer(governor, "state(uint256)", []any{id}, state)
+			f.chain.Answer(governor, "proposalVotes(uint256)", []any{id}, uint64(0), uint64(507), uint64(0))
+			f.chain.Mine(fake.Emit(governor, createdEvent, 0, id, ada, nil, nil, nil, nil, uint64(24), end, "Vote"))
+		}
+	}
+	f.chain.MineEmpty(120)
+	f.start()
+	f.Poll("tip", "backfill", "final")
+	for range 3 {
+		_ = f.TryPoll(t.Context(), "state")
+	}
+	p, _ := f.proposal("1")
+	env.Want(t, 3, len(p.StatedScores), "counts of the other one")
+}
+
 func TestAttackATokenThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	const other = "0x00000000000000000000000000000000000000e3"

@@ -117,8 +117,8 @@ type Chain struct {
 
 	// observed is when proposals were last asked about, and unobserved when that failed; only the poller of states uses them.
 	observed, unobserved map[record.RefHash]time.Time
-	// apart has the Governors, by address, whose counts the poller of states asks for by themselves.
-	apart map[string]bool
+	// apart has the Governors whose counts, final or of open votes, the poller of states asks for by themselves.
+	apart map[countOf]bool
 
 	// unsure is true while what is held may lack something that noteLacking has not said.
 	unsure atomic.Bool
@@ -134,7 +134,7 @@ type Chain struct {
 
 // New returns a chain to follow.
 func New(o Options) *Chain {
-	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}, unobserved: map[record.RefHash]time.Time{}, apart: map[string]bool{}}
+	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}, unobserved: map[record.RefHash]time.Time{}, apart: map[countOf]bool{}}
 	c.client = newClient(o.ChainID, o.Endpoints, o.Clock, c.metrics.requests)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {

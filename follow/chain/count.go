@@ -33,6 +33,12 @@ type polled struct {
 	*note
 }
 
+// countOf are the counts of a Governor that are asked for together.
+type countOf struct {
+	governor string
+	final    bool
+}
+
 // counter compares votes with the contracts' own counts.
 type counter struct{ *Chain }
 
@@ -78,7 +84,7 @@ func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*
 	}
 	said, there, err := c.client.askAt(ctx, block, methods...)
 	for _, p := range of {
-		c.apart[p.address] = err != nil
+		c.apart[countOf{p.address, block == latest}] = err != nil
 	}
 	stated = make([]*[3]*big.Int, len(of))
 	if err != nil || !there {
@@ -95,7 +101,7 @@ func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*
 // with these: a contract that counts more counts votes that no known event states.
 func (c counter) countOpen(ctx context.Context) (failed error) {
 	now := c.Clock.Now()
-	due := c.due(func(n *note) bool {
+	due := c.due(false, func(n *note) bool {
 		recent := n.End.At != nil && now.Sub(n.End.At.Time()) < time.Hour // then they are counted when final
 		return (recent || governance.IsOpenState(n.State)) && n.began() && !n.Counted && n.Recounts == 0 && n.Rules != nil && !n.Rules.UnknownSides
 	})
@@ -164,7 +170,7 @@ func (c counter) uncounted() [][]polled {
 	if final == nil {
 		return nil
 	}
-	return c.due(func(n *note) bool {
+	return c.due(true, func(n *note) bool {
 		end := n.knownEnd()
 		return end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts
 	})
@@ -172,7 +178,7 @@ func (c counter) uncounted() [][]polled {
 
 // due returns the proposals whose notes a rule chooses. A Governor that could not be asked, or was asked together
 // with one, has a list of its own: it holds up no other. Those of a Governor whose past is not read wait.
-func (c counter) due(is func(*note) bool) (lists [][]polled) {
+func (c counter) due(final bool, is func(*note) bool) (lists [][]polled) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	var together []polled
@@ -190,7 +196,7 @@ func (c counter) due(is func(*note) bool) (lists [][]polled) {
 				due = append(due, p)
 			}
 		}
-		if c.apart[g.address] {
+		if c.apart[countOf{g.address, final}] {
 			lists = append(lists, due)
 		} else {
 			together = append(together, due...)
