@@ -425,6 +425,31 @@ func TestAttackBallotsHaveTheRulesThatWereLearntBeforeAFailure(t *testing.T) {
 	f.wantPower([3]int64{3e6, 0, 0}, 1)
 }
 
+// A proposal may have a million ballots: they are read again where rules changed, not after each failure.
+func TestAttackAFailureHasNoBallotsReadAgain(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	var fails atomic.Bool
+	refuse(f, func(body []byte) bool { return fails.Load() && bytes.Contains(body, callOf("state(uint256)")) })
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
+	f.chain.MineEmpty(20)
+	f.chain.Mine(createdAt(1, 22, 1_000), voted(ada, 1, 3e6))
+	f.chain.MineEmpty(fakeFinality)
+	f.start()
+	f.Poll("tip", "backfill", "final", "state")
+	read := func() []string {
+		env.MustDo(t, f.warehouse.Conn.Exec(t.Context(), "SYSTEM FLUSH LOGS"))
+		return env.Column(t, f.warehouse.Conn, `SELECT toString(count()) FROM system.query_log WHERE current_database = currentDatabase()
+			AND type = 'QueryFinish' AND query LIKE '%AND proposal_id = \'1\'%' AND query NOT LIKE '%query_log%'`)
+	}
+	before := read()
+	fails.Store(true)
+	_ = f.TryPoll(t.Context(), "state")
+	fails.Store(false)
+	f.Poll("state")
+	env.WantSame(t, "readings of all logs of the proposal", before, read())
+}
+
 func TestAttackACallOfAnActionsTargetThatIsRefusedIsNoLimit(t *testing.T) {
 	t.Parallel()
 	const target = "0x00000000000000000000000000000000000000e4"

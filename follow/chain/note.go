@@ -51,8 +51,8 @@ type note struct {
 	// SupplyAsked is the start for which the token was asked for its supply.
 	SupplyAsked string `json:",omitempty"`
 	// stored is true once the warehouse has the note, if an empty one; unwritten from when the contract is asked
-	// until what it said is written.
-	stored, unwritten bool
+	// until what it said is written, and renewed from when its rules are others until the ballots have them.
+	stored, unwritten, renewed bool
 }
 
 // moment is a value of a Governor's clock as a time.
@@ -175,7 +175,7 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 
 // consult asks the contract about proposals: rules, state, quorum, times. Once voting is over, the end
 // moves with a log alone: logged is true after one. It returns the ids of those whose rules are
-// others than their records were made with, or may be.
+// others than their records were made with.
 func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal, logged bool) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
@@ -188,10 +188,9 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 			return renewed, err
 		}
 		n := g.note(p.id)
-		if changed || n.unwritten {
+		if n.unwritten, n.renewed = true, n.renewed || changed; n.renewed {
 			renewed = append(renewed, p.id)
 		}
-		n.unwritten = true
 		n.Withdrawn, before[i] = p.withdrawn, n.Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})

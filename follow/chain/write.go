@@ -84,7 +84,8 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 			return err
 		}
 		for _, p := range consulted[g] {
-			g.note(p.id).unwritten = false
+			n := g.note(p.id)
+			n.unwritten, n.renewed = false, false
 		}
 	}
 	return nil
