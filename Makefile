@@ -59,7 +59,7 @@ static: ## Build bin/pnyx-static, for images: without the embedded ClickHouse, a
 
 .PHONY: secrets
 secrets: ## Write new secrets for compose.yaml to .env, which keeps those that it has
-	@umask 077; { grep -s '' .env; for name in PNYX_INTERNAL_TOKEN REDIS_PASSWORD CLICKHOUSE_OWNER_PASSWORD CLICKHOUSE_PASSWORD \
+	@umask 077; { [ ! -e .env ] || awk 1 .env || exit; for name in PNYX_INTERNAL_TOKEN REDIS_PASSWORD CLICKHOUSE_OWNER_PASSWORD CLICKHOUSE_PASSWORD \
 	  CLICKHOUSE_RECORDS_PASSWORD ANALYST_PASSWORD; do \
 	  grep -qs "^$$name=." .env || echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; done; } > .env.new && mv .env.new .env
 
