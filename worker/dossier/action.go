@@ -224,7 +224,7 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 	}
 	if isSetting {
 		of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
-		if old, known := c.before.settings[set.key]; known {
+		if old, known := c.before.settings[set.key]; known && set.key != "" {
 			of.Old = &old
 		}
 		c.before.settings[set.key] = set.value // for a later call

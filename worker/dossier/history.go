@@ -68,7 +68,8 @@ func historyOf(f Facts) history {
 
 // setting is a value that a call sets.
 type setting struct {
-	// key is where: chain, contract, function, and the leading arguments that say which one. value are the other arguments.
+	// key is where: chain, contract, function, and the leading arguments that say which one; empty for what replaces no value.
+	// value are the other arguments.
 	key, value string
 }
 
@@ -95,16 +96,17 @@ func settingOf(d *abi.Decoded) (s setting, is bool) {
 		first = last
 	}
 	key := []string{d.Chain, d.Target, d.Function}
-	if !begins("set", "update", "change", "unsafe", "file(", "modify", "configure", "edit", "ramp", "commit", "override", "govSet", "proposalSet", "bootstrapSet", "pause(bool") {
-		key = append(key, valueOf(abi.Argument{Items: d.Arguments})) // what is added or removed replaces nothing
-	}
 	for _, a := range d.Arguments[:first] {
 		key = append(key, valueOf(a))
 	}
+	s = setting{strings.Join(key, " "), valueOf(abi.Argument{Items: d.Arguments[first:]})}
 	if first == last {
-		return setting{strings.Join(key, " "), valueOf(d.Arguments[last])}, true
+		s.value = valueOf(d.Arguments[last])
 	}
-	return setting{strings.Join(key, " "), valueOf(abi.Argument{Items: d.Arguments[first:]})}, true
+	if !begins("set", "update", "change", "unsafe", "file(", "modify", "configure", "edit", "ramp", "commit", "override", "govSet", "proposalSet", "bootstrapSet", "pause(bool") {
+		s.key = "" // what is added or removed replaces nothing
+	}
+	return s, true
 }
 
 // saysWhich reports whether an argument before others says which setting a call sets.

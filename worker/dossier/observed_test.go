@@ -130,6 +130,7 @@ func TestSettingsThatReplaceNothing(t *testing.T) {
 	for signature, words := range map[string][2][]string{
 		"_supportMarket(address)":                             {{stranger}, {recipient}},
 		"freezeReserve(address)":                              {{stranger}, {recipient}},
+		"pauseMarket(address)":                                {{stranger}, {stranger}}, // unpaused in between
 		"remove_price_pair(uint256)":                          {{"1"}, {"2"}},
 		"enableFeeAmount(uint24,int24)":                       {{"64", "1"}, {"1f4", "a"}},
 		"setInitBond(uint32,uint256)":                         {{"1", "7"}, {"2", "7"}},
