@@ -285,6 +285,9 @@ func TestPayments(t *testing.T) {
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: bob}}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"requestWithdrawals(uint256[],address)", "0", []Argument{one("7"), {Value: "0x" + strings.Repeat("0", 40)}}, nil}, // the caller
 		{"transfer(uint256,uint16,bytes32)", "0", of("7", "2", "0x"+strings.Repeat("0", 24)+bob[2:]), []Payment{{Token: Unstated, Amount: "7", To: bob}}},
+		{"transferRemote(uint32,bytes32,uint256)", "0", of("5", "0x"+strings.Repeat("0", 24)+bob[2:], "7"), []Payment{{Token: Unstated, Amount: "7", To: bob}}},
+		{"send(uint256,address,uint256,uint256,uint256,uint256)", "0", of("10", bob, "7", "1", "0", "0"), []Payment{{Token: Unstated, Amount: "7", To: bob}}}, // of Hop
+		{"callContractWithToken(string,string,bytes,string,uint256)", "0", of("base", "0x0c", "0x", "axlUSDC", "7"), []Payment{{Token: Unstated, Amount: "7", To: alice}}},
 		{"sweepToken(address,address)", "0", of(carol, bob), []Payment{{Token: carol, To: bob, Proceeds: true}}}, // but of Compound's bulkers
 		{"recall(address,address)", "0", of(carol, bob), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
 		{"recallMany(address[],address[])", "0", []Argument{one(carol), one(bob)}, []Payment{{Token: Unstated, To: bob, Proceeds: true}}},

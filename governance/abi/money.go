@@ -231,7 +231,8 @@ func (d *Decoded) token() string {
 	ofTokens := []string{"transfer", "safeTransfer", "safeBatchTransfer", "batchTransfer", "multiTransfer", "receiveWithAuthorization", "move", "push", "deposit", "allocateTo"}
 	isOfToken := slices.ContainsFunc(ofTokens, func(of string) bool { return strings.HasPrefix(name, of) })
 	// Code that runs in the caller's name moves another token than the contract that has it.
-	isOfManager := d.Kind == Bridge && slices.Contains([]string{"transfer", "bridgeToRecipient", "sendToL2", "relayTokens"}, name) // of a token, and is none
+	managers := []string{"transfer(", "transferRemote(", "bridgeToRecipient(", "sendToL2(", "send(uint256,", "sendToken(", "callContractWithToken(", "relayTokens("}
+	isOfManager := d.Kind == Bridge && slices.ContainsFunc(managers, func(of string) bool { return strings.HasPrefix(d.Function, of) }) // of a token, and is none
 	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall || isOfManager {
 		return Unstated
 	}
