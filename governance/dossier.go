@@ -222,7 +222,8 @@ type DossierStrongVoter struct {
 type DossierProposer struct {
 	// ProposerID is the author.
 	ProposerID string `json:"proposerId"`
-	// Here and Elsewhere count the earlier proposals in this DAO and in others, by outcome.
+	// Here and Elsewhere count the earlier proposals in this DAO and in others, by outcome: what upstream dates after the end of
+	// this vote does not count.
 	Here      map[Outcome]int `json:"here"`
 	Elsewhere map[Outcome]int `json:"elsewhere"`
 	// FirstSeenAt is when the first proposal was created; this one included.
@@ -238,7 +239,7 @@ type DossierProposer struct {
 
 // DossierProcess is how a proposal came about.
 type DossierProcess struct {
-	// Topics are the linked discussions.
+	// Topics are the linked discussions that were opened before the end of this vote.
 	Topics []DossierTopic `json:"topics"`
 	// DiscussionDays is the number of whole days between the first topic and the start of the vote, VotingHours the
 	// voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
@@ -278,7 +279,7 @@ type DossierTopic struct {
 
 // DossierSimilar is an earlier proposal like this one.
 type DossierSimilar struct {
-	// ProposalKey is its key, Outcome its result, EndAt the end of its vote.
+	// ProposalKey is its key, Outcome its result without what upstream dates after the end of this vote, EndAt the end of its vote.
 	ProposalKey ProposalKey `json:"proposalKey"`
 	Outcome     Outcome     `json:"outcome"`
 	EndAt       *Timestamp  `json:"endAt"`
@@ -527,6 +528,7 @@ type DossierSource struct {
 	Address string `json:"address"`
 	// ObservedAt is when it was read; null where unknown.
 	ObservedAt *Timestamp `json:"observedAt"`
-	// SHA256 is the hash of the record as it is stored, in hexadecimal; null for a route.
+	// SHA256 is the hash of the record as it is stored, in hexadecimal: another one says that the record has changed, and no answer
+	// has the bytes. Null for a route.
 	SHA256 *string `json:"sha256"`
 }

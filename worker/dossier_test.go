@@ -108,6 +108,21 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 	if !slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Rule == rules.RecipientKnown }) {
 		t.Errorf("got findings %+v, want the recipient known", d.Findings)
 	}
+	// What comes after the end of the vote changes nothing.
+	executed := *earlier
+	executed.Milestones = []record.Milestone{{Type: "executed", At: at(301)}}
+	late := &record.Topic{
+		Host: "forum.dao.org", ExternalID: "8", Title: "Afterwards", CreatedAt: at(302), Posts: 3, Visible: true, Slug: "after", BodyHTML: discussion.BodyHTML,
+	}
+	executed.SetActions(1, []*record.Action{pay()})
+	h.append(&executed, late)
+	d = h.dossier(key, func(d governance.Dossier) bool { return d.Proposer.Here[governance.Passed] == 1 })
+	if s := d.Process.Similar; len(s) != 1 || s[0].Outcome != governance.Passed || d.Addresses[1].PaidBy != nil || len(d.Process.Topics) != 1 {
+		t.Errorf("got similar %+v, paid by %v, topics %+v", s, d.Addresses[1].PaidBy, d.Process.Topics)
+	}
+	executed.Milestones[0].At = at(110)
+	h.append(&executed)
+	h.dossier(key, func(d governance.Dossier) bool { return d.Proposer.Here[governance.Executed] == 1 && d.Addresses[1].PaidBy != nil })
 	edited := *own
 	edited.Body = "We pay 250 USDC."
 	edited.SetActions(1, []*record.Action{pay()})

@@ -18,7 +18,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 12
+const FindingsVersion = 13
 
 // The rules that code names.
 const (

@@ -150,7 +150,7 @@ func (d *dossiers) proposer(key string) any {
 		if at.Before(*first) {
 			first = at
 		}
-		outcome := q.outcome(d.now, d.want.results[other])
+		outcome := d.outcomeBy(other, d.until(p))
 		if q.daoID == p.daoID {
 			here[outcome]++
 		} else {
@@ -167,9 +167,39 @@ func (d *dossiers) proposer(key string) any {
 	return want
 }
 
-// opened returns when the first linked topic of a poll was opened; nil for none.
-func (d *dossiers) opened(key string) (at *time.Time) {
-	for _, topic := range d.topics[key] {
+// outcomeBy recounts the outcome of a poll as of a time, if there is one.
+func (d *dossiers) outcomeBy(key string, until *time.Time) string {
+	q := d.want.polls[key]
+	outcome := q.outcome(d.now, d.want.results[key])
+	if until == nil {
+		return outcome
+	}
+	isOver := q.end == nil || !q.end.After(*until)
+	for _, event := range d.onChain[q.externalID].Events {
+		switch at := event.Block.Timestamp; {
+		case at == nil || event.Type != outcome:
+		case !at.After(*until):
+			return outcome
+		case isOver && outcome == "executed":
+			return "passed"
+		default:
+			return "unknown"
+		}
+	}
+	if !isOver && outcome != "canceled" {
+		return "unknown"
+	}
+	return outcome
+}
+
+// topicsUntil leaves out the topics that were opened after a time, if there is one.
+func topicsUntil(topics []*forumTopic, until *time.Time) []*forumTopic {
+	return slices.DeleteFunc(slices.Clone(topics), func(t *forumTopic) bool { return until != nil && t.CreatedAt != nil && t.CreatedAt.After(*until) })
+}
+
+// opened returns when the first linked topic of a poll was opened, until a time if there is one; nil for none.
+func (d *dossiers) opened(key string, until *time.Time) (at *time.Time) {
+	for _, topic := range topicsUntil(d.topics[key], until) {
 		if topic.CreatedAt != nil && (at == nil || topic.CreatedAt.Before(*at)) {
 			at = topic.CreatedAt
 		}
@@ -178,8 +208,8 @@ func (d *dossiers) opened(key string) (at *time.Time) {
 }
 
 // discussed returns the whole days between the first topic of a poll and its start.
-func (d *dossiers) discussed(key string) (days int64, known bool) {
-	opened, start := d.opened(key), d.want.polls[key].start
+func (d *dossiers) discussed(key string, until *time.Time) (days int64, known bool) {
+	opened, start := d.opened(key, until), d.want.polls[key].start
 	if opened == nil || start == nil {
 		return 0, false
 	}
@@ -197,7 +227,7 @@ func (p *poll) hours() *big.Rat {
 // process recounts how a poll came about; of similar polls, those with the same calls.
 func (d *dossiers) process(key string) object {
 	p := d.want.polls[key]
-	topics := slices.SortedFunc(slices.Values(d.topics[key]), func(a, b *forumTopic) int {
+	topics := slices.SortedFunc(slices.Values(topicsUntil(d.topics[key], d.until(p))), func(a, b *forumTopic) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(strconv.Itoa(a.ID), strconv.Itoa(b.ID)))
 	})
 	rows := []object{}
@@ -214,7 +244,7 @@ func (d *dossiers) process(key string) object {
 	want := object{
 		"topics": rows, "discussionDays": nil, "votingHours": nil, "updatedAfterStart": nil, "extended": false, "queuedAt": nil, "executedAt": nil,
 	}
-	if days, known := d.discussed(key); known {
+	if days, known := d.discussed(key, d.until(p)); known {
 		want["discussionDays"] = strconv.FormatInt(days, 10)
 	}
 	if hours := p.hours(); hours != nil {
@@ -233,7 +263,7 @@ func (d *dossiers) process(key string) object {
 	}
 	var days, hours []*big.Rat
 	for _, other := range d.compared(key) {
-		if of, known := d.discussed(other); known {
+		if of, known := d.discussed(other, d.until(p)); known {
 			days = append(days, big.NewRat(of, 1))
 		}
 		if of := d.want.polls[other].hours(); of != nil {

@@ -13,7 +13,7 @@ import (
 // ProposalEffects are what the actions of a proposal come to, and the findings about them.
 type ProposalEffects struct {
 	ProposalRef record.RefHash
-	// Effects, Findings and Calls, the actions that only functions of the DAO's contracts decode, are JSON arrays; empty
+	// Effects, Findings and Calls, the actions that mean something else than when they were stored, are JSON arrays; empty
 	// texts for none.
 	Effects, Findings, Calls string
 }

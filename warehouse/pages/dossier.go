@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
@@ -125,9 +126,11 @@ type KnownProposal struct {
 	// Title is empty if it has none, ProposerID if upstream states none.
 	Title      string
 	ProposerID string
-	// Lifecycle and Outcome are where it stands.
+	// Lifecycle and Outcome are where it stands. OutcomeAt is when upstream says that it was executed, canceled or expired;
+	// nil where it does not say.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
+	OutcomeAt *governance.Timestamp
 	// VoteReady says that Votes, the number of votes in the vote summary, is known.
 	VoteReady bool
 	Votes     uint64
@@ -151,6 +154,8 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 		ProposalRef       record.RefHash
 		Title, ProposerID string
 		Payload           uint64
+		MilestoneTypes    []string
+		MilestoneTimes    []*time.Time
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
 	rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
@@ -159,6 +164,11 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 		k := &known[i]
 		of := stated[k.Ref]
 		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, of.Title), of.ProposerID, of.Payload
+		for m, kind := range of.MilestoneTypes {
+			if k.OutcomeAt == nil && k.Outcome != governance.Passed && kind != "defeated" && governance.OutcomeOfState(kind) == k.Outcome {
+				k.OutcomeAt = warehouse.TimestampOf(of.MilestoneTimes[m])
+			}
+		}
 	}
 	return known, err
 }

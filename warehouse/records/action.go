@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,16 +23,50 @@ func actionTable() table {
 		values: valuesOf(func(into []any, a *record.Action) ([]any, error) {
 			// Analysts read what the call means; it follows from the call, and is not part of the record.
 			d := DecodeAction(a)
-			arguments, err := json.Marshal(append([]abi.Argument{}, d.Arguments...))
+			m := MeaningOf(a.Index, &d)
+			arguments, err := json.Marshal(m.Arguments)
 			if err != nil {
 				return nil, fmt.Errorf("encode arguments of an action: %w", err)
 			}
 			return append(into,
 				a.Index, a.Chain, a.Executor, a.Target, a.Value, a.Signature, string(a.Calldata), a.Delegate, a.Block, a.TxHash, a.LogIndex,
-				a.Withdrawn, string(d.Kind), d.Function, string(arguments), uint32(len(d.Calls)+d.Omitted), d.Undecoded, //nolint:gosec // bounded
+				a.Withdrawn, string(m.Kind), m.Function, string(arguments), m.InnerCalls, m.Undecoded,
 			), nil
 		}),
 	}
+}
+
+// Meaning is what an action means to analysts.
+type Meaning struct {
+	Index      uint32         `json:"index"`
+	Kind       abi.Kind       `json:"kind"`
+	Function   string         `json:"function"`
+	Arguments  []abi.Argument `json:"arguments"`
+	InnerCalls uint32         `json:"innerCalls"`
+	// Undecoded says why the call, or the first of those inside that is not, is not decoded.
+	Undecoded string `json:"undecoded"`
+}
+
+// MeaningOf returns what an action means by how it is decoded.
+func MeaningOf(index uint32, d *abi.Decoded) Meaning {
+	m := Meaning{Index: index, Kind: d.Kind, Function: d.Function, Arguments: append([]abi.Argument{}, d.Arguments...), InnerCalls: uint32(len(d.Calls) + d.Omitted)} //nolint:gosec // bounded
+	d.Visit(func(inside *abi.Decoded) { m.Undecoded = cmp.Or(m.Undecoded, inside.Undecoded) })
+	return m
+}
+
+// Meanings returns what the actions of proposals meant when they were stored, without the arguments.
+func Meanings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Meaning, error) {
+	type row struct {
+		ProposalRef record.RefHash
+		Position    uint32
+		Kind        string
+		Meaning
+	}
+	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read what the actions of %d proposals mean", len(refs)), sqlText("action_meanings"), refs)
+	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, Meaning) {
+		r.Index, r.Meaning.Kind = r.Position, abi.Kind(r.Kind)
+		return r.ProposalRef, r.Meaning
+	})
 }
 
 // DecodeActions returns what actions mean, in their order, also by functions that the table of functions does not have.

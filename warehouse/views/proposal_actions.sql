@@ -30,11 +30,11 @@ SELECT
     action.target AS target,
     toUInt256(action.value) AS value,
     if(action.delegate, 'delegatecall', 'call') AS operation,
-    action.kind AS kind,
-    nullIf(if(own.function != '', own.function, CAST(action.function, 'String')), '') AS function,
-    if(own.function != '', own.arguments, action.arguments) AS arguments,
-    action.inner_calls AS inner_calls,
-    if(own.function != '', NULL, nullIf(action.undecoded, '')) AS undecoded,
+    if(own.kind != '', own.kind, CAST(action.kind, 'String')) AS kind,
+    nullIf(if(own.kind != '', own.function, CAST(action.function, 'String')), '') AS function,
+    if(own.kind != '', own.arguments, action.arguments) AS arguments,
+    if(own.kind != '', own.inner_calls, action.inner_calls) AS inner_calls,
+    nullIf(if(own.kind != '', own.undecoded, action.undecoded), '') AS undecoded,
     nullIf(action.signature, '') AS stated_signature,
     concat('0x', lower(hex(action.calldata))) AS calldata,
     nullIf(action.block, 0) AS block_number,
@@ -88,8 +88,11 @@ LEFT JOIN
     SELECT
         proposal_ref,
         JSONExtract(call, 'index', 'UInt32') AS position,
+        JSONExtractString(call, 'kind') AS kind,
         JSONExtractString(call, 'function') AS function,
-        JSONExtractRaw(call, 'arguments') AS arguments
+        JSONExtractRaw(call, 'arguments') AS arguments,
+        JSONExtract(call, 'innerCalls', 'UInt32') AS inner_calls,
+        JSONExtractString(call, 'undecoded') AS undecoded
     FROM
     (
         SELECT

@@ -12,12 +12,6 @@ import (
 
 // decode returns what the actions mean, also by the functions of the DAO's contracts that they call.
 func (f *Facts) decode() []abi.Decoded {
-	decoded, _ := f.decodeBoth()
-	return decoded
-}
-
-// decodeBoth returns what decode does, and what the actions mean by the table of functions alone.
-func (f *Facts) decodeBoth() (decoded, known []abi.Decoded) {
 	known, called := records.DecodeActions(f.Actions, nil), map[string]bool{}
 	for i := range known {
 		known[i].Visit(func(d *abi.Decoded) { called[d.Chain+":"+d.Target] = true })
@@ -29,30 +23,25 @@ func (f *Facts) decodeBoth() (decoded, known []abi.Decoded) {
 		}
 	}
 	if len(of) == 0 {
-		return known, known
+		return known
 	}
-	return records.DecodeActions(f.Actions, of), known
+	return records.DecodeActions(f.Actions, of)
 }
 
-// OwnCall is an action that only the functions of the DAO's contracts decode.
-type OwnCall struct {
-	Index     uint32         `json:"index"`
-	Function  string         `json:"function"`
-	Arguments []abi.Argument `json:"arguments"`
-}
-
-// OwnCalls returns the actions that only the functions of the DAO's contracts decode.
-func (f *Facts) OwnCalls() (own []OwnCall) {
-	if len(f.Contracts) == 0 {
-		return nil
-	}
-	decoded, known := f.decodeBoth()
-	for i, d := range decoded {
-		if d.Function != "" && known[i].Function == "" {
-			own = append(own, OwnCall{f.Actions[i].Index, d.Function, append([]abi.Argument{}, d.Arguments...)})
+// OtherMeanings returns what the actions mean that meant something else when they were stored: functions of the DAO's contracts
+// decode them, or newer ones of the table.
+func (f *Facts) OtherMeanings(stored []records.Meaning) (other []records.Meaning) {
+	decoded := f.decode()
+	for i := range decoded {
+		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])
+		isSame := func(s records.Meaning) bool {
+			return s.Index == m.Index && s.Kind == m.Kind && s.Function == m.Function && s.InnerCalls == m.InnerCalls && s.Undecoded == m.Undecoded
+		}
+		if !slices.ContainsFunc(stored, isSame) {
+			other = append(other, m)
 		}
 	}
-	return own
+	return other
 }
 
 // isTaken reports whether a token that calls itself so may pass for another contract of the DAO.

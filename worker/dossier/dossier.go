@@ -170,6 +170,11 @@ func (c *composer) intelligence() (governance.Intelligence, error) {
 // newest returns the time of the newest record that was used.
 func (c *composer) newest() governance.Timestamp {
 	newest := c.Proposal.ObservedAt
+	for _, s := range c.sources {
+		if s.ObservedAt != nil {
+			newest = max(newest, *s.ObservedAt)
+		}
+	}
 	for _, b := range c.Ballots {
 		if b.VotedAt != nil {
 			newest = max(newest, *b.VotedAt)

@@ -358,6 +358,30 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 	return a
 }
 
+// Kinds are those of the calls that do something, in batches or not, and where nothing moves no text has to say so.
+func TestKindsAndPaymentsOfNothing(t *testing.T) {
+	t.Parallel()
+	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
+	upgrade := call(t, stranger, "upgradeTo(address)", recipient)
+	for name, test := range map[string]struct {
+		actions []record.Action
+		want    []string
+	}{
+		"in one batch":     {[]record.Action{batch(t, pay(t, recipient, 25_000_000_000), grant, upgrade)}, []string{rules.RoleMoved, rules.Upgraded, rules.UnrelatedKinds}},
+		"a batch beside":   {[]record.Action{batch(t, pay(t, recipient, 25_000_000_000)), pay(t, recipient, 25_000_000_000), grant}, []string{rules.RoleMoved}},
+		"nothing is moved": {[]record.Action{pay(t, stranger, 0)}, nil},
+	} {
+		d, _ := compose(t, facts("We pay 25,000 USDC to "+recipient+" and grant the role.", test.actions...))
+		var got []string
+		for _, f := range d.Findings {
+			if f.Severity != governance.SeverityInfo {
+				got = append(got, f.Rule)
+			}
+		}
+		env.WantSame(t, name, test.want, got)
+	}
+}
+
 // The owner and the resolver of a name are what a call sets, and not where.
 func TestSettingsOfNames(t *testing.T) {
 	t.Parallel()

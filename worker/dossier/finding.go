@@ -12,6 +12,7 @@ import (
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // finder applies the rules of findings to a dossier that is complete but for these.
@@ -57,7 +58,7 @@ func (c finder) findInActions() {
 }
 
 // OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
-// topics and actions, and what was executed before; of the detail only on the start.
+// topics and actions, and what was executed before; of the detail only on the times.
 func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
 	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
 	c.milestones()
@@ -350,6 +351,9 @@ func (p payment) isStated(c *composer, sums map[[3]string]sum) bool {
 
 func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, field string, args ...any)) {
 	t, in := p.DossierTransfer, p.in
+	if t.Amount != nil && t.Decimals != nil && powerOf(*t.Amount).IsZero() {
+		return // nothing moves
+	}
 	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
 		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t), "moves")
 	}
@@ -376,9 +380,7 @@ func (c finder) findInProcess() {
 		c.found(rules.FirstPayer, "/proposer/here", refProposal, c.d.Proposer.ProposerID)
 	}
 	kinds := map[string]bool{}
-	for _, a := range c.d.Actions {
-		kinds[a.Kind] = true
-	}
+	addKinds(kinds, c.d.Actions)
 	delete(kinds, string(abi.Other))
 	if len(kinds) >= 3 && (len(c.d.Effects.Transfers) > 0 || len(c.d.Effects.Permissions) > 0) {
 		c.found(rules.UnrelatedKinds, "/actions", refActions, len(kinds))
@@ -389,11 +391,22 @@ func (c finder) findInProcess() {
 		c.found(rules.ShortVote, "/process/votingHours", refProposal, *p.VotingHours, *p.MedianVotingHours)
 	}
 	for i, s := range p.Similar {
-		recent := s.EndAt != nil && c.Detail.StartAt != nil && *c.Detail.StartAt-*s.EndAt <= 90*day &&
-			(s.Outcome == governance.Canceled || *s.EndAt <= *c.Detail.StartAt) // a vote may be canceled long before its end
-		if s.SameActions && recent && (s.Outcome == governance.Failed || s.Outcome == governance.Canceled) {
-			how := map[bool]string{true: "failed", false: "was canceled"}[s.Outcome == governance.Failed]
+		if !s.SameActions || s.EndAt == nil || c.Detail.StartAt == nil || *c.Detail.StartAt-*s.EndAt > 90*day {
+			continue
+		}
+		at := slices.IndexFunc(c.Known, func(k pages.KnownProposal) bool { return k.Key == s.ProposalKey })
+		how := map[governance.Outcome]string{governance.Failed: "failed", governance.Canceled: "was canceled"}[c.outcomeAt(c.Known[at], *c.Detail.StartAt)]
+		if how != "" {
 			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, how, s.ProposalKey)
+		}
+	}
+}
+
+// addKinds adds what calls are for: of one with calls inside, what these are for.
+func addKinds(kinds map[string]bool, calls []governance.DossierAction) {
+	for i := range calls {
+		if addKinds(kinds, calls[i].Calls); len(calls[i].Calls) == 0 {
+			kinds[calls[i].Kind] = true
 		}
 	}
 }

@@ -55,7 +55,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		beside.Go(func() error { return readDelegated(ctx, w, of) })
 		beside.Go(func() error { return readStrongest(ctx, w, of) })
 		beside.Go(func() error { return readReturning(ctx, w, of) })
-		beside.Go(func() error { return readTopics(ctx, w, of) })
+		beside.Go(func() error { return readTopics(ctx, w, of, true) })
 		beside.Go(func() error {
 			if err := readOwnActions(ctx, w, of); err != nil {
 				return err
@@ -104,7 +104,7 @@ func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error
 	if err := readKnown(ctx, w, of); err != nil {
 		return err
 	}
-	if err := readTopics(ctx, w, of); err != nil {
+	if err := readTopics(ctx, w, of, false); err != nil {
 		return err
 	}
 	return readAround(ctx, w, of)
@@ -216,14 +216,15 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads the topics of the proposals, and when the first ones of those that they are compared with were opened.
-func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+// readTopics reads the topics of the proposals until the windows end, and, if it compares, when the first ones of those that they
+// are compared with were opened.
+func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}
 	for _, f := range of {
 		refs, own[f.Proposal.Ref] = append(refs, f.Proposal.Ref), true
-		for _, k := range f.compared() {
-			refs = append(refs, k.Ref)
+		if compares {
+			refs = append(refs, warehouse.Values(f.compared(), func(k pages.KnownProposal) record.RefHash { return k.Ref })...)
 		}
 	}
 	linked, err := pages.LinkedTopics(ctx, w, refs)
@@ -253,7 +254,8 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	for _, f := range of {
 		f.OpenedAt, f.Topics = opened, nil
 		for _, t := range topics {
-			if topicsOf[f.Proposal.Ref][records.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
+			isLater := t.CreatedAt != nil && *t.CreatedAt > End(f.Detail, f.AsOf)
+			if !isLater && topicsOf[f.Proposal.Ref][records.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
 				f.Topics = append(f.Topics, t)
 			}
 		}
@@ -294,7 +296,7 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			concerned[i] = f.Concerned()
 		}
 		for _, k := range f.before() {
-			if len(concerned[i]) > 0 && k.Outcome == governance.Executed && k.Payload != 0 {
+			if len(concerned[i]) > 0 && f.outcomeAt(k, End(f.Detail, f.AsOf)) == governance.Executed && k.Payload != 0 {
 				executed = append(executed, k.Ref)
 			}
 		}
@@ -361,6 +363,20 @@ func (f *Facts) before() (earlier []pages.KnownProposal) {
 	return earlier
 }
 
+// outcomeAt returns the outcome that a proposal had at a time. One that upstream does not date is that of its vote.
+func (f *Facts) outcomeAt(k pages.KnownProposal, at governance.Timestamp) governance.Outcome {
+	isLater := k.OutcomeAt != nil && *k.OutcomeAt > at
+	switch {
+	case at >= f.AsOf, k.OutcomeAt != nil && !isLater, k.OutcomeAt == nil && k.Outcome == governance.Canceled: // a vote may be canceled long before its end
+		return k.Outcome
+	case k.EndAt != nil && *k.EndAt > at, k.Outcome == governance.Canceled:
+		return governance.Unknown
+	case isLater: // executed or expired
+		return governance.Passed
+	}
+	return k.Outcome
+}
+
 // endedIn returns the DAO's proposals that ended after a time and until another.
 func (f *Facts) endedIn(after, until governance.Timestamp) (ended []pages.KnownProposal) {
 	for _, k := range f.Known {
@@ -389,7 +405,7 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 			packed = append(packed, text)
 		}
 	}
-	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return k.Outcome != governance.Executed })
+	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return f.outcomeAt(k, End(f.Detail, f.AsOf)) != governance.Executed })
 	slices.SortFunc(executed, func(a, b pages.KnownProposal) int {
 		return cmp.Or(cmp.Compare(endOf(b), endOf(a)), bytes.Compare(a.Ref[:], b.Ref[:]))
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -35,13 +36,17 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	var acting []*dossier.Facts
 	for i, p := range proposals {
 		f := &facts[i]
-		f.Proposal, f.Actions = p.record, actions[p.record.Ref]
-		f.Detail.StartAt, f.Detail.Identity, f.Detail.ProposerID = p.state.StartAt, p.state.Identity, governance.OptionalText(p.record.ProposerID)
+		f.Proposal, f.Actions, f.AsOf = p.record, actions[p.record.Ref], math.MaxInt64
+		f.Detail.StartAt, f.Detail.EndAt, f.Detail.Identity, f.Detail.ProposerID = p.state.StartAt, p.state.EndAt, p.state.Identity, governance.OptionalText(p.record.ProposerID)
 		if p.state.Identity.DAOID != "" && len(f.Actions) > 0 {
 			acting = append(acting, f)
 		}
 	}
 	if err := dossier.ReadActions(ctx, b.Warehouse, acting); err != nil {
+		return err
+	}
+	stored, err := records.Meanings(ctx, b.Warehouse, warehouse.Values(acting, func(f *dossier.Facts) record.RefHash { return f.Proposal.Ref }))
+	if err != nil {
 		return err
 	}
 	for i := range proposals {
@@ -53,7 +58,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 		if p.isUndecided() {
 			p.findings = findings
 		}
-		if p.effects, err = storedEffects(effects, findings, f.OwnCalls()); err != nil || len(f.Actions) == 0 {
+		if p.effects, err = storedEffects(effects, findings, f.OtherMeanings(stored[f.Proposal.Ref])); err != nil || len(f.Actions) == 0 {
 			p.effects = counts.ProposalEffects{}
 		}
 		if err != nil {
@@ -64,7 +69,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 }
 
 func storedEffects(
-	effects governance.DossierEffects, findings []governance.Finding, calls []dossier.OwnCall,
+	effects governance.DossierEffects, findings []governance.Finding, calls []records.Meaning,
 ) (stored counts.ProposalEffects, err error) {
 	var list []any
 	for _, transfer := range effects.Transfers {
