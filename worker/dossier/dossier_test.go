@@ -369,9 +369,10 @@ func TestKindsAndPaymentsOfNothing(t *testing.T) {
 	}{
 		"in one batch":     {[]record.Action{batch(t, pay(t, recipient, 25_000_000_000), grant, upgrade)}, []string{rules.RoleMoved, rules.Upgraded, rules.UnrelatedKinds}},
 		"a batch beside":   {[]record.Action{batch(t, pay(t, recipient, 25_000_000_000)), pay(t, recipient, 25_000_000_000), grant}, []string{rules.RoleMoved}},
+		"a tenth":          {[]record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, []string{rules.AmountMagnitude}},
 		"nothing is moved": {[]record.Action{pay(t, stranger, 0)}, nil},
 	} {
-		d, _ := compose(t, facts("We pay 25,000 USDC to "+recipient+" and grant the role.", test.actions...))
+		d, _ := compose(t, facts("We pay 25,000 USDC and 15 ETH to "+recipient+" and grant the role.", test.actions...))
 		var got []string
 		for _, f := range d.Findings {
 			if f.Severity != governance.SeverityInfo {

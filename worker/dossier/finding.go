@@ -437,7 +437,7 @@ func (c finder) findInTimes() {
 	case p.ExpiresAt != nil && *p.ExpiresAt > c.AsOf && *p.ExpiresAt-c.AsOf <= 2*day && c.Detail.Outcome == governance.Passed:
 		c.found(rules.ExpiresSoon, "/process/expiresAt", refProposal, *p.ExpiresAt)
 	}
-	if p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
+	if c.Detail.Outcome == governance.Passed && p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
 		c.found(rules.TimelockTime, "/process/executableAt", refProposal, fmt.Sprint(int64((*p.ExecutableAt-*p.QueuedAt)/hour)))
 	}
 }

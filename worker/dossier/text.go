@@ -22,8 +22,8 @@ type statedText struct {
 	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
 	cut   bool
-	// words are the words in it, numbers the amounts with what they are of, empty for anything; byDigits is the first amount
-	// from 100 on by what it is of and its digits: a text may have thousands, and a proposal as many payments. In doubtful are
+	// words are the words in it, numbers the amounts with what they are of, empty for anything; byDigits is the first amount,
+	// from 100 on where the text does not say of what, by what it is of and its digits: a text may have thousands, and a proposal as many payments. In doubtful are
 	// those of 1.500 as a number of thousands.
 	words    map[string]bool
 	numbers  map[string]string
@@ -310,7 +310,7 @@ func (s *statedText) add(n decimal.Decimal, of string) {
 	} else {
 		s.numbers[n.String()] = of
 	}
-	if _, is := s.byDigits[of+digits(n)]; !is && n.GreaterThanOrEqual(decimal.NewFromInt(100)) {
+	if _, is := s.byDigits[of+digits(n)]; !is && (of != "" || n.GreaterThanOrEqual(decimal.NewFromInt(100))) {
 		s.byDigits[of+digits(n)] = n
 	}
 }
