@@ -56,6 +56,9 @@ func MeaningOf(index uint32, d *abi.Decoded) Meaning {
 
 // Meanings returns what the actions of proposals meant when they were stored, without the arguments.
 func Meanings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Meaning, error) {
+	if len(refs) == 0 {
+		return map[record.RefHash][]Meaning{}, nil
+	}
 	type row struct {
 		ProposalRef record.RefHash
 		Position    uint32
