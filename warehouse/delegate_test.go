@@ -311,6 +311,47 @@ func TestADAOHasDelegatesBeforeItHasProposals(t *testing.T) {
 		env.Column(t, conn, "SELECT concat(dao_id, ' ', scope) FROM dao_scopes ORDER BY scope"))
 }
 
+// What counts is the power at the start of a vote, whatever it is now.
+func TestOpenVotesAreOfThePowerAtTheirStart(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	start := at("2026-01-05T00:00:00Z")
+	power := func(voter string, block uint64, at *governance.Timestamp, power int64) {
+		appendAll(t, w, &record.DelegatePower{Placed: record.Placed{Scope: tokenB, Block: block, At: at}, Delegate: voter, Power: decimal.NewFromInt(power)})
+	}
+	appendAll(t, w, &record.DAO{ID: "dao"}, &record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: "g"}, Token: tokenB},
+		&record.Delegation{Placed: record.Placed{Scope: tokenB, Block: 1}, Delegator: "0xf", Delegates: []string{"0xunknown"}})
+	for voter, after := range map[string]int64{"0xlost": 0, "0xgained": 8, "0xlater": 3} {
+		if voter != "0xlater" {
+			power(voter, 1, at("2026-01-01T00:00:00Z"), 7)
+		}
+		power(voter, 9, at("2026-01-09T00:00:00Z"), after)
+	}
+	power("0xthen", 1, at("2026-01-01T00:00:00Z"), 7)
+	power("0xthen", 5, start, 0)
+	power("0xunknown", 1, at("2026-01-01T00:00:00Z"), 7)
+	power("0xunknown", 2, nil, 0)
+	power("0xknown", 1, nil, 7)
+	power("0xknown", 2, at("2026-01-01T00:00:00Z"), 6)
+	writeStates(t, w, counts.ProposalState{
+		Ref: ref("p").Hash(), Key: "p1_p", Power: decimal.Zero, Revision: 1, Lifecycle: governance.Active, StartAt: start,
+		Identity: governance.Identity{DAOID: "dao", Provider: governance.Governor}, SourceID: "g",
+	})
+	for voter, want := range map[string]string{
+		"0xlost": "7 start", "0xgained": "7 start", "0xlater": "", "0xthen": "", "0xunknown": "unknown", "0xknown": "6 start",
+	} {
+		q := query.OpenVotes{Voter: query.Voter(voter)}
+		q.Limit = 9
+		got := ""
+		for _, v := range env.Must(pages.ListOpenVotes(t.Context(), w, q))(t) {
+			if got += string(v.PowerBasis); v.VotingPower != nil {
+				got = string(*v.VotingPower) + " " + got
+			}
+		}
+		env.WantSame(t, voter, want, got)
+	}
+}
+
 func TestDelegationsOfEarlierVersionsToTheZeroAddressAreToNobody(t *testing.T) {
 	t.Parallel()
 	o := warehouse.Options{URL: env.DatabaseURL(t)}

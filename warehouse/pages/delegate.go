@@ -139,18 +139,14 @@ func DelegatedPowerOf(ctx context.Context, w *warehouse.Warehouse, voter string)
 	return warehouse.Share(ctx, w, "delegated power", voter, delegatedPowers)
 }
 
-// delegateRows returns what voters hold now in each token and space.
-func delegateRows(ctx context.Context, w *warehouse.Warehouse, voters []string) ([]delegateRow, error) {
+// delegatedPowers returns what voters hold now in each token and space.
+func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]governance.DelegatedPower, error) {
 	const ofVoters = "delegate IN {voters:Array(String)}"
 	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
 		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters, saysUnknown, "1")
-	return warehouse.Find[delegateRow](ctx, w, "read the delegated power of voters",
+	rows, err := warehouse.Find[delegateRow](ctx, w, "read the delegated power of voters",
 		"SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
 		clickhouse.Named("voters", voters))
-}
-
-func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]governance.DelegatedPower, error) {
-	rows, err := delegateRows(ctx, w, voters)
 	powers := make([][]governance.DelegatedPower, len(voters))
 	if err != nil || len(rows) == 0 {
 		return powers, err

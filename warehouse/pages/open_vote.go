@@ -51,19 +51,25 @@ func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVote
 	if err != nil {
 		return nil, err
 	}
-	powers, err := delegateRows(ctx, w, []string{voter})
+	delegated, err := delegatedBy(ctx, w, voter, scopes)
 	if err != nil {
 		return nil, err
 	}
-	voted, likely, asked := map[record.RefHash]bool{}, map[string]bool{}, map[string]bool{}
+	// Power at the start of a vote counts though it is gone by now.
+	powers, err := warehouse.Find[string](ctx, w, "read the tokens that have stated power of a voter",
+		"SELECT DISTINCT toString(scope) FROM delegate_power WHERE delegate = {voter:String}", clickhouse.Named("voter", voter))
+	if err != nil {
+		return nil, err
+	}
+	voted, likely, asked := map[record.RefHash]bool{}, map[string]bool{}, maps.Clone(delegated)
 	for _, v := range cast {
 		voted[v.Ref] = true
 		if v.Power.IsPositive() {
 			likely[v.DAOID], asked[v.DAOID] = true, true
 		}
 	}
-	for _, p := range powers {
-		for _, id := range scopes.DAOs[p.Scope] {
+	for _, scope := range powers {
+		for _, id := range scopes.DAOs[scope] {
 			asked[id] = true
 		}
 	}
@@ -74,10 +80,6 @@ func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVote
 	votes := []governance.OpenVote{}
 	if len(asked) == 0 {
 		return votes, nil
-	}
-	delegated, err := delegatedBy(ctx, w, voter, scopes)
-	if err != nil {
-		return nil, err
 	}
 	var refs []record.RefHash
 	for after, more := q.After, true; more && len(votes) < q.Limit; {

@@ -1,4 +1,5 @@
--- The power of a delegate at some times, by token, without tokens whose power changes without a log.
+-- The power of a delegate at some times, by token, without tokens whose power changes without a log, and
+-- without a power after which one is stated whose time is not known.
 SELECT
     scope,
     start,
@@ -25,7 +26,8 @@ ARRAY JOIN
     {scopes:Array(String)} AS of,
     {starts:Array(Int64)} AS start
 WHERE scope = of
-    AND toUnixTimestamp64Milli(at) <= start
+    AND ifNull(toUnixTimestamp64Milli(at) <= start, 1)
 GROUP BY
     scope,
     start
+HAVING isNotNull(argMax(tuple(at), place).1)
