@@ -139,7 +139,10 @@ func placeOf(v openVote, scopes records.DelegationScopes) powerPlace {
 	if token := scopes.OfSource[record.SourceRef{Provider: v.Provider, ID: v.SourceID}]; token != "" {
 		return powerPlace{token, *v.StartAt}
 	}
-	tokens := slices.DeleteFunc(slices.Clone(scopes.ByDAO[v.DAOID]), func(scope string) bool { return strings.Contains(scope, "/") })
+	tokens := slices.DeleteFunc(slices.Clone(scopes.ByDAO[v.DAOID]), func(scope string) bool {
+		chain := scope[:strings.LastIndexByte(scope, ':')+1]
+		return strings.Contains(scope, "/") || v.Provider == governance.Governor && !strings.HasPrefix(v.SourceID, chain)
+	})
 	if len(tokens) != 1 {
 		return powerPlace{}
 	}
