@@ -333,12 +333,19 @@ func TestOpenVotesAreOfThePowerAtTheirStart(t *testing.T) {
 	power("0xunknown", 2, nil, 0)
 	power("0xknown", 1, nil, 7)
 	power("0xknown", 2, at("2026-01-01T00:00:00Z"), 6)
-	writeStates(t, w, counts.ProposalState{
-		Ref: ref("p").Hash(), Key: "p1_p", Power: decimal.Zero, Revision: 1, Lifecycle: governance.Active, StartAt: start,
-		Identity: governance.Identity{DAOID: "dao", Provider: governance.Governor}, SourceID: "g",
-	})
+	// A token is counted on its own chain.
+	appendAll(t, w, &record.DAO{ID: "near", Tokens: []string{tokenA}}, &record.DAO{ID: "far", Tokens: []string{tokenA}},
+		&record.DelegatePower{Placed: record.Placed{Scope: tokenA, Block: 1, At: at("2026-01-01T00:00:00Z")}, Delegate: "0xa", Power: decimal.NewFromInt(1)})
+	state := func(daoID, sourceID string) counts.ProposalState {
+		return counts.ProposalState{
+			Ref: ref(daoID).Hash(), Key: governance.ProposalKey("p1_" + daoID), Power: decimal.Zero, Revision: 1, Lifecycle: governance.Active, StartAt: start,
+			Identity: governance.Identity{DAOID: daoID, Provider: governance.Governor}, SourceID: sourceID,
+		}
+	}
+	writeStates(t, w, state("dao", "g"), state("near", "eip155:1:0xee"), state("far", "eip155:10:0xee"))
 	for voter, want := range map[string]string{
 		"0xlost": "7 start", "0xgained": "7 start", "0xlater": "", "0xthen": "", "0xunknown": "unknown", "0xknown": "6 start",
+		"0xa": "1 start",
 	} {
 		q := query.OpenVotes{Voter: query.Voter(voter)}
 		q.Limit = 9
@@ -349,6 +356,31 @@ func TestOpenVotesAreOfThePowerAtTheirStart(t *testing.T) {
 			}
 		}
 		env.WantSame(t, voter, want, got)
+	}
+}
+
+// Whoever a list of delegations tells of, or told of, is a voter.
+func TestBothSidesOfADelegationAreVoters(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	delegation := func(block uint64, withdrawn bool, delegator string, delegates ...string) {
+		appendAll(t, w, &record.Delegation{Placed: record.Placed{Scope: tokenA, Block: block, Withdrawn: withdrawn}, Delegator: delegator, Delegates: delegates})
+	}
+	delegation(1, false, "0xgives", "0xreceives")
+	delegation(1, false, "0xgave", "0xreceived")
+	delegation(2, false, "0xgave")
+	delegation(3, true, "0xreplaced", "0xnever")
+	appendAll(t, w, &record.DelegatePower{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegate: "0xheld", Power: decimal.NewFromInt(1)},
+		&record.DelegatePower{Placed: record.Placed{Scope: tokenA, Block: 2}, Delegate: "0xheld"},
+		&record.DelegatePower{Placed: record.Placed{Scope: tokenA, Block: 2, LogIndex: math.MaxUint32}, Delegate: "0x" + strings.Repeat("0", 40)})
+	for voter, want := range map[string]bool{
+		"0xgives": true, "0xreceives": true, "0xgave": true, "0xreceived": true, "0xheld": true, "0xreplaced": false, "0xnever": false,
+		"0x" + strings.Repeat("0", 40): false,
+	} {
+		profile, err := pages.VoterProfile(t.Context(), w, voter)
+		if got := profile.DAOs != nil; err != nil || got != want || profile.VoteCount != "0" {
+			t.Errorf("%s: got %+v and %v, want a voter: %t", voter, profile, err, want)
+		}
 	}
 }
 

@@ -186,6 +186,12 @@ func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []strin
 	return powers, nil
 }
 
+// areDelegating reports of voters whether they are or were a side of a delegation.
+func areDelegating(ctx context.Context, w *warehouse.Warehouse, voters []string) ([]bool, error) {
+	known, err := warehouse.Find[string](ctx, w, "read who delegates", sqlText("delegate_known"), clickhouse.Named("voters", voters))
+	return warehouse.Values(voters, func(voter string) bool { return slices.Contains(known, voter) }), err
+}
+
 // ListVoterDelegations returns the first q.Limit delegations of a voter after q.After that q selects.
 func ListVoterDelegations(ctx context.Context, w *warehouse.Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
 	scopes, err := records.ReadDelegationScopes(ctx, w)

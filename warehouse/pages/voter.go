@@ -52,8 +52,8 @@ func rankedRange(
 const MaxSharedVotes = 5000
 
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
-// Those on spam are in no sum. DAOs is nil for a voter with neither a ballot that counts nor
-// delegated power.
+// Those on spam are in no sum. DAOs is nil for a voter who has no ballot that counts, and was never
+// a side of a delegation.
 func VoterProfile(ctx context.Context, w *warehouse.Warehouse, voter string) (governance.VoterProfile, error) {
 	profile := governance.VoterProfile{VoterIdentity: voter}
 	votes, err := votesOf(ctx, w, voter)
@@ -76,7 +76,11 @@ func VoterProfile(ctx context.Context, w *warehouse.Warehouse, voter string) (go
 		return profile, err
 	}
 	profile.DelegatedPower = append([]governance.DelegatedPower{}, profile.DelegatedPower...)
-	if len(votes) > 0 || len(profile.DelegatedPower) > 0 {
+	known := len(votes) > 0 || len(profile.DelegatedPower) > 0
+	if !known {
+		known, err = warehouse.Share(ctx, w, "known delegators", voter, areDelegating)
+	}
+	if known {
 		profile.DAOs = make([]governance.VoterDAO, 0, len(byDAO))
 	}
 	for _, daoID := range slices.Sorted(maps.Keys(byDAO)) {
@@ -85,7 +89,7 @@ func VoterProfile(ctx context.Context, w *warehouse.Warehouse, voter string) (go
 	profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(byDAO))), governance.DecimalOf(total)
 	profile.VoteCount = governance.CountOf(counted)
 	profile.ProposalCount = profile.VoteCount
-	return profile, nil
+	return profile, err
 }
 
 // addressOf returns the address of a voter; nil where the voter is none.

@@ -49,7 +49,7 @@ func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, er
 }
 
 // ofVoter builds a page of what a query selects of a voter. Without rows, either it selects none, or
-// there is no such voter: nobody who has voted, delegates or is delegated to.
+// there is no such voter.
 func ofVoter[Query, Row any](
 	ctx context.Context, p *page, q Query, voter query.Voter, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
 ) (cache.View, error) {
@@ -68,11 +68,7 @@ func ofVoter[Query, Row any](
 		return cache.View{}, err
 	}
 	if profile.DAOs == nil {
-		every := query.VoterDelegations{Voter: voter}
-		every.Limit = 1
-		if found, err := pages.ListVoterDelegations(ctx, p.Warehouse, every); err != nil || len(found) == 0 {
-			return p.absent(), err
-		}
+		return p.absent(), nil
 	}
 	return cache.NewView(p.head, rows)
 }
