@@ -178,6 +178,7 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"delegation at no block", delegation + `"delegator":"0xA1"}`, `block is missing; want a number`},
 		{"delegation by nobody", delegation + `"block":1}`, `delegator is missing; want a string`},
 		{"delegation of more than everything", delegation + `"block":1,"delegator":"0xA1","delegates":[{"delegate":"0xd1","share":"0.6"},{"delegate":"0xd2","share":"0.5"}]}`, `delegates has 2 parts that add up to 1.1; want at most 1000 that add up to at most 1`},
+		{"delegation of a part that is not stated", delegation + `"block":1,"delegator":"0xA1","delegates":[{"delegate":"0xd1"}]}`, `delegates[0].share is missing; want a part above 0 with at most 18 decimal places`},
 		{"delegation of no part", delegation + `"block":1,"delegator":"0xA1","delegates":[{"delegate":"0xd1","share":0}]}`, `delegates[0].share is 0; want a part above 0 with at most 18 decimal places`},
 		{"delegation of no token", `{"record":"delegation","version":1,"token":"0x1","delegator":"0xa1","block":1}`, `token is "0x1"; want eip155:<chain>:<address>`},
 		{"power of no amount", `{"record":"delegate_power","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegate":"0xd1","block":1}`, `votingPower is missing; want a number from 0`},

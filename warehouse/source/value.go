@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -53,7 +54,7 @@ func (v value) reject(format string, args ...any) {
 
 // rejectUnlike rejects the line because this value differs from what is wanted.
 func (v value) rejectUnlike(wanted string) {
-	v.reject("is %s; want %s", record.Clip(string(v.json), maxShownValue), wanted)
+	v.reject("is %s; want %s", cmp.Or(record.Clip(string(v.json), maxShownValue), string(typeMissing)), wanted)
 }
 
 // absent reports whether the value is missing or null.
