@@ -206,7 +206,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome startAt endAt"`,
 		"list_ballots":   `"voterIdentity voterName choice.label invalid votingPower votedAt reason"`,
 		"list_voters":    `"rank voterIdentity voterName totalVotingPower voteCount proposalCount"`,
-		"list_delegates": `"rank voterIdentity voterName votingPower delegators shareOfSupply ballotsOfLast50.cast ballotsOfLast50.of lastVoteAt"`,
+		"list_delegates": `"rank voterIdentity voterName token votingPower delegators shareOfSupply ballotsOfLast50.cast ballotsOfLast50.of lastVoteAt"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
 		"list_signals":   `"signalType priority.score priority.band actionability daoId title summary deadlineAtMs proposalKey"`,
 		"list_events":    `"eventType eventTimeMs eventTimeConfidence daoId itemType proposalKey title importanceScore"`,
