@@ -122,7 +122,9 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 	}
 	executed.Milestones[0].At = at(110)
 	h.append(&executed)
-	h.dossier(key, func(d governance.Dossier) bool { return d.Proposer.Here[governance.Executed] == 1 && d.Addresses[1].PaidBy != nil })
+	h.dossier(key, func(d governance.Dossier) bool {
+		return d.Proposer.Here[governance.Executed] == 1 && d.Addresses[1].PaidBy != nil
+	})
 	edited := *own
 	edited.Body = "We pay 250 USDC."
 	edited.SetActions(1, []*record.Action{pay()})
