@@ -17,18 +17,23 @@ func engineCommand() *cobra.Command {
 		Short: "Download the embedded ClickHouse, unless it is present",
 		Args:  cobra.NoArgs,
 		RunE: task(func(cmd *cobra.Command, _ []string, s *session) error {
-			named := s.cfg.Warehouse.EngineLib
-			program, err := engine.Locate(engine.LocateOptions{Library: named})
-			if named == "" {
-				program.Library, err = engine.Fetch(cmd.Context(), engine.FetchOptions{
-					Progress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) },
-				})
-			}
+			path, err := libraryOf(cmd, s.cfg.Warehouse.EngineLib)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "engine:", program.Library)
+			fmt.Fprintln(cmd.OutOrStdout(), "engine:", path)
 			return nil
 		}),
 	}
+}
+
+// libraryOf returns the path of the library that is named, or else of the downloaded one.
+func libraryOf(cmd *cobra.Command, named string) (string, error) {
+	if named != "" {
+		program, err := engine.Locate(engine.LocateOptions{Library: named})
+		return program.Library, err
+	}
+	return engine.Fetch(cmd.Context(), engine.FetchOptions{
+		Progress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) },
+	})
 }

@@ -81,11 +81,12 @@ func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	for i := len(hops) - 1; i >= 0 && a.TrustsProxy(address); i-- {
 		text := strings.TrimSpace(hops[i])
 		hop, err := netip.ParseAddr(text)
-		if withPort, portErr := netip.ParseAddrPort(text); portErr == nil { // as some proxies write it
-			hop, err = withPort.Addr(), nil
-		}
-		if err != nil {
-			break
+		if err != nil { // some proxies add the port
+			withPort, err := netip.ParseAddrPort(text)
+			if err != nil {
+				break
+			}
+			hop = withPort.Addr()
 		}
 		address = hop.Unmap()
 	}
