@@ -28,10 +28,9 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
-// OtherMeanings returns what the actions mean that meant something else when they were stored: functions of the DAO's contracts
+// otherMeanings returns what decoded actions mean that meant something else when they were stored: functions of the DAO's contracts
 // decode them, or newer ones of the table.
-func (f *Facts) OtherMeanings(stored []records.Meaning) (other []records.Meaning) {
-	decoded := f.decode()
+func (f *Facts) otherMeanings(decoded []abi.Decoded, stored []records.Meaning) (other []records.Meaning) {
 	for i := range decoded {
 		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])
 		isSame := func(s records.Meaning) bool {

@@ -102,12 +102,12 @@ const maxCompared = 50
 // year is how long a strong voter is remembered.
 const year = 365 * 24 * time.Hour
 
-// End returns where the windows of a dossier end: the end of the vote, or asOf while it is open.
-func End(detail governance.ProposalDetail, asOf governance.Timestamp) governance.Timestamp {
-	if detail.EndAt != nil && *detail.EndAt < asOf {
-		return *detail.EndAt
+// end returns where the windows of the dossier end: the end of the vote, or AsOf while it is open.
+func (f *Facts) end() governance.Timestamp {
+	if f.Detail.EndAt != nil && *f.Detail.EndAt < f.AsOf {
+		return *f.Detail.EndAt
 	}
-	return asOf
+	return f.AsOf
 }
 
 // hasSnapshot reports whether the token that votes is known, and the power that counts was taken.
@@ -117,7 +117,7 @@ func (f *Facts) hasSnapshot() bool {
 
 // compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
 func (f *Facts) compared() (earlier []pages.KnownProposal) {
-	for _, k := range f.endedIn(math.MinInt64, End(f.Detail, f.AsOf)) {
+	for _, k := range f.endedIn(math.MinInt64, f.end()) {
 		if k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed {
 			earlier = append(earlier, k)
 		}

@@ -358,7 +358,7 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 	return a
 }
 
-// Kinds are those of the calls that do something, in batches or not, and where nothing moves no text has to say so.
+// Kinds are of the calls that do something, in batches or not, and where nothing moves no text has to say so.
 func TestKindsAndPaymentsOfNothing(t *testing.T) {
 	t.Parallel()
 	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)

@@ -13,6 +13,7 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
+	"pnyx/warehouse/records"
 )
 
 // finder applies the rules of findings to a dossier that is complete but for these.
@@ -57,14 +58,15 @@ func (c finder) findInActions() {
 	}
 }
 
-// OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
-// topics and actions, and what was executed before; of the detail only on the times.
-func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
+// OnActions returns what the actions of a proposal come to, the findings about them, and what they mean where that is something
+// else than stored. All rest on the proposal, its topics and actions, and what was executed before; of the detail only on the times.
+func OnActions(f Facts, stored []records.Meaning) (effects governance.DossierEffects, findings []governance.Finding, other []records.Meaning) {
 	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
+	other = c.otherMeanings(c.decoded, stored)
 	c.milestones()
 	c.actions()
 	finder{&c}.findInActions()
-	return c.d.Effects, c.d.Findings
+	return c.d.Effects, c.d.Findings, other
 }
 
 // found adds a finding of a rule that rests on a fact and a source.

@@ -125,7 +125,7 @@ func TestSettingsThatNodesShowed(t *testing.T) {
 	env.Want(t, "100 from 100 300 from 100 [governance_setting_raised]", settings(), "with a node's word")
 }
 
-// What is added, frozen or removed replaces nothing, nor does a setting of one thing that of another: neither was the value before.
+// What is added, frozen or removed replaces nothing, nor does the setting of one thing replace another's: neither was the value before.
 func TestSettingsThatReplaceNothing(t *testing.T) {
 	t.Parallel()
 	for signature, words := range map[string][2][]string{
@@ -155,7 +155,7 @@ func TestSimulations(t *testing.T) {
 	if at < 0 || d.Findings[at].Sentence != "As of block 900 the calls fail: “call 0: not enough”. As of block 800 it succeeded." || len(d.Findings[at].Facts) != 2 {
 		t.Errorf("got findings %+v", d.Findings)
 	}
-	_, stored := dossier.OnActions(failing)
+	_, stored, _ := dossier.OnActions(failing, nil)
 	if !slices.ContainsFunc(stored, func(f governance.Finding) bool { return f.Rule == rules.SimulationFails }) {
 		t.Errorf("stored are %+v", stored)
 	}
@@ -356,12 +356,12 @@ func TestActionsMeanToAnalystsWhatTheyMeanNow(t *testing.T) {
 	for i, d := range records.DecodeActions(f.Actions, nil) {
 		stored = append(stored, records.MeaningOf(uint32(i), &d))
 	}
-	if other := f.OtherMeanings(stored); len(other) > 0 || stored[1].Undecoded == "" {
+	if _, _, other := dossier.OnActions(f, stored); len(other) > 0 || stored[1].Undecoded == "" {
 		t.Errorf("got other meanings %+v than %+v", other, stored)
 	}
 	f.Contracts = []record.Contract{{ID: "eip155:1:" + stranger, Functions: []string{"endow(uint256)"}}}
 	stored[0].Function, stored[0].Kind, stored[0].Undecoded = "", abi.Other, "no known function"
-	other := f.OtherMeanings(stored)
+	_, _, other := dossier.OnActions(f, stored)
 	if len(other) != 2 || other[0].Kind != abi.Transfer || len(other[0].Arguments) != 2 || other[1].Undecoded != "" || other[1].InnerCalls != 1 {
 		t.Errorf("got other meanings %+v, want a transfer and a batch", other)
 	}

@@ -79,7 +79,7 @@ func (c *composer) milestones() {
 func (c *composer) medianDiscussion() {
 	var days []decimal.Decimal
 	for _, k := range c.earlier {
-		if opened, is := c.OpenedAt[k.Ref]; is && k.StartAt != nil && opened <= End(c.Detail, c.AsOf) {
+		if opened, is := c.OpenedAt[k.Ref]; is && k.StartAt != nil && opened <= c.end() {
 			days = append(days, powerOf(*wholeDays(*k.StartAt - opened)))
 		}
 	}
@@ -116,7 +116,7 @@ func (c *composer) similar() {
 			continue
 		}
 		s := governance.DossierSimilar{
-			ProposalKey: k.Key, Outcome: c.outcomeAt(k, End(c.Detail, c.AsOf)), EndAt: k.EndAt, SameActions: own != 0 && k.Payload == own,
+			ProposalKey: k.Key, Outcome: c.outcomeAt(k, c.end()), EndAt: k.EndAt, SameActions: own != 0 && k.Payload == own,
 			SimilarTitle: len(title) >= 3 && alike(title, words(k.Title)),
 		}
 		if s.SameActions || s.SimilarTitle {
@@ -192,7 +192,7 @@ func (c *composer) proposer() {
 		if at := governance.FirstKnown(k.CreatedAt, k.StartAt); at != nil && (p.FirstSeenAt == nil || *at < *p.FirstSeenAt) {
 			p.FirstSeenAt = at
 		}
-		outcome := c.outcomeAt(k, End(c.Detail, c.AsOf))
+		outcome := c.outcomeAt(k, c.end())
 		if here {
 			p.Here[outcome]++
 		} else {

@@ -159,7 +159,7 @@ func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 		var refs []record.RefHash
 		var key strings.Builder
 		var own uint64
-		for _, k := range f.endedIn(End(f.Detail, f.AsOf)-governance.Timestamp(year.Milliseconds()), End(f.Detail, f.AsOf)) {
+		for _, k := range f.endedIn(f.end()-governance.Timestamp(year.Milliseconds()), f.end()) {
 			refs, own = append(refs, k.Ref), own+k.Votes
 			key.Write(k.Ref[:])
 		}
@@ -254,7 +254,7 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compar
 	for _, f := range of {
 		f.OpenedAt, f.Topics = opened, nil
 		for _, t := range topics {
-			isLater := t.CreatedAt != nil && *t.CreatedAt > End(f.Detail, f.AsOf)
+			isLater := t.CreatedAt != nil && *t.CreatedAt > f.end()
 			if !isLater && topicsOf[f.Proposal.Ref][records.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
 				f.Topics = append(f.Topics, t)
 			}
@@ -296,7 +296,7 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			concerned[i] = f.Concerned()
 		}
 		for _, k := range f.before() {
-			if len(concerned[i]) > 0 && f.outcomeAt(k, End(f.Detail, f.AsOf)) == governance.Executed && k.Payload != 0 {
+			if len(concerned[i]) > 0 && f.outcomeAt(k, f.end()) == governance.Executed && k.Payload != 0 {
 				executed = append(executed, k.Ref)
 			}
 		}
@@ -363,7 +363,7 @@ func (f *Facts) before() (earlier []pages.KnownProposal) {
 	return earlier
 }
 
-// outcomeAt returns the outcome that a proposal had at a time. One that upstream does not date is that of its vote.
+// outcomeAt returns the outcome that a proposal had at a time. An outcome that upstream does not date is as old as its vote.
 func (f *Facts) outcomeAt(k pages.KnownProposal, at governance.Timestamp) governance.Outcome {
 	isLater := k.OutcomeAt != nil && *k.OutcomeAt > at
 	switch {
@@ -405,7 +405,7 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 			packed = append(packed, text)
 		}
 	}
-	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return f.outcomeAt(k, End(f.Detail, f.AsOf)) != governance.Executed })
+	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return f.outcomeAt(k, f.end()) != governance.Executed })
 	slices.SortFunc(executed, func(a, b pages.KnownProposal) int {
 		return cmp.Or(cmp.Compare(endOf(b), endOf(a)), bytes.Compare(a.Ref[:], b.Ref[:]))
 	})

@@ -565,7 +565,7 @@ func (c *composer) rankVoters() {
 		}
 		v.Strongest = append(v.Strongest, of)
 	}
-	if end := End(c.Detail, c.AsOf); c.lackBallots(end-governance.Timestamp(year.Milliseconds()), end) {
+	if end := c.end(); c.lackBallots(end-governance.Timestamp(year.Milliseconds()), end) {
 		c.unknown("missing_data", "who the strongest voters of the year are", "ballots on proposals of the year are missing", earlierPages)
 	}
 	if rules.LackBallots(c.Quality) {

@@ -54,11 +54,11 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 		if p.state.Identity.DAOID == "" || len(f.Actions) == 0 && !p.isUndecided() {
 			continue
 		}
-		effects, findings := dossier.OnActions(f)
+		effects, findings, meanings := dossier.OnActions(f, stored[f.Proposal.Ref])
 		if p.isUndecided() {
 			p.findings = findings
 		}
-		if p.effects, err = storedEffects(effects, findings, f.OtherMeanings(stored[f.Proposal.Ref])); err != nil || len(f.Actions) == 0 {
+		if p.effects, err = storedEffects(effects, findings, meanings); err != nil || len(f.Actions) == 0 {
 			p.effects = counts.ProposalEffects{}
 		}
 		if err != nil {
