@@ -241,14 +241,23 @@ func refuseCalls(f *follower, contract, method string) {
 	f.endpoints = []http.Handler{lying}
 }
 
+// firstGovernor is a Governor that is asked first.
+const firstGovernor = "0x00000000000000000000000000000000000000e2"
+
+// newFollowerOfTwo follows another Governor, too; calls of a method that name something are refused.
+func newFollowerOfTwo(t *testing.T, named, method string) *follower {
+	t.Helper()
+	f := newFollower(t)
+	f.governors = append([]chain.Governor{{Address: firstGovernor}}, f.governors...)
+	f.chain.Create(firstGovernor, 1)
+	refuseCalls(f, named, method)
+	return f
+}
+
 func TestAttackAContractWhoseCallsAreRefusedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	const other = "0x00000000000000000000000000000000000000e2" // is asked first
-	f := newFollower(t)
-	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
-	f.chain.Create(other, 1)
-	refuseCalls(f, other, "state(uint256)")
-	f.chain.Mine(created(1, 22, 1_000), fake.Emit(other, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(1_000), "Theirs"))
+	f := newFollowerOfTwo(t, firstGovernor, "state(uint256)")
+	f.chain.Mine(created(1, 22, 1_000), fake.Emit(firstGovernor, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(1_000), "Theirs"))
 	f.chain.MineEmpty(25)
 	f.start()
 	f.Poll("tip", "backfill")
@@ -256,7 +265,7 @@ func TestAttackAContractWhoseCallsAreRefusedHoldsUpNoOther(t *testing.T) {
 	f.Poll("tip", "final")
 	f.wantPower([3]int64{9, 0, 0}, 1)
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
-	if err := f.TryPoll(t.Context(), "state"); err == nil || !strings.Contains(err.Error(), "state(uint256) of "+other) {
+	if err := f.TryPoll(t.Context(), "state"); err == nil || !strings.Contains(err.Error(), "state(uint256) of "+firstGovernor) {
 		t.Errorf("got %v, want the contract that is not read", err)
 	}
 	if p, _ := f.proposal("1"); p.State != "active" {
@@ -302,14 +311,10 @@ func callOf(method string) []byte { return []byte(fake.Keccak(method)[:10]) }
 
 func TestAttackCountsOfOneContractThatAreRefusedHoldUpNoOther(t *testing.T) {
 	t.Parallel()
-	const other = "0x00000000000000000000000000000000000000e2" // is asked first
-	f := newFollower(t)
-	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
-	f.chain.Create(other, 1)
-	refuseCalls(f, other, "proposalVotes(uint256)")
+	f := newFollowerOfTwo(t, firstGovernor, "proposalVotes(uint256)")
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), uint64(507), uint64(0))
 	f.chain.MineEmpty(20)
-	f.chain.Mine(created(1, 22, 30), fake.Emit(other, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(30), "Theirs"))
+	f.chain.Mine(created(1, 22, 30), fake.Emit(firstGovernor, createdEvent, 0, uint64(1), ada, nil, nil, nil, nil, uint64(22), uint64(30), "Theirs"))
 	f.chain.MineEmpty(120)
 	f.start()
 	f.Poll("tip", "backfill", "final")
@@ -325,13 +330,10 @@ func TestAttackCountsOfOneContractThatAreRefusedHoldUpNoOther(t *testing.T) {
 // Its open votes are counted, and what has ended is not.
 func TestAttackACountThatIsRefusedAfterTheEndHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	const other, refused = "0x00000000000000000000000000000000000000e2", uint64(0xe6)
-	f := newFollower(t)
-	f.governors = append([]chain.Governor{{Address: other}}, f.governors...)
-	f.chain.Create(other, 1)
-	refuseCalls(f, fmt.Sprintf("%064x", refused), "proposalVotes(uint256)")
+	const refused = uint64(0xe6)
+	f := newFollowerOfTwo(t, fmt.Sprintf("%064x", refused), "proposalVotes(uint256)")
 	f.chain.MineEmpty(20)
-	for governor, ended := range map[string]uint64{other: refused, governorAddress: 1} {
+	for governor, ended := range map[string]uint64{firstGovernor: refused, governorAddress: 1} {
 		for _, id := range []uint64{ended, 2} {
 			end, state := uint64(1_000), uint64(1) // active
 			if id == ended {

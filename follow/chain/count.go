@@ -177,7 +177,7 @@ func (c counter) uncounted() [][]polled {
 }
 
 // due returns the proposals whose notes a rule chooses. A Governor that could not be asked, or was asked together
-// with one, has a list of its own: it holds up no other. Those of a Governor whose past is not read wait.
+// with one, has a list of its own: it holds up no other. Proposals of a Governor whose past is not read wait.
 func (c counter) due(final bool, is func(*note) bool) (lists [][]polled) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

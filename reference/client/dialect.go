@@ -8,7 +8,7 @@ import (
 )
 
 type dialect struct {
-	// text, integer, boolean, object and anything are the types of JSON; long is that of an integer
+	// text, integer, boolean, object and anything are the types of JSON; long is the type of an integer
 	// which 32 bits do not hold, object one whose members are not described.
 	text, integer, long, boolean, object, anything string
 	// list and sequence return the type of a list in an answer and in a parameter, orNull
