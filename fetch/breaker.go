@@ -6,16 +6,13 @@ import (
 )
 
 const (
-	// maxFailures is the number of failed requests in a row, each with its retries, after
-	// which a host rests.
+	// maxFailures is the number of failed requests in a row, each with its retries, after which a host rests.
 	maxFailures = 5
-	// minRest and maxRest bound how long it rests: longer each time, but short enough for
-	// what is followed to be live soon after the host is.
+	// minRest and maxRest bound how long it rests: longer each time, but short enough to be live soon after the host.
 	minRest, maxRest = 5 * time.Second, 30 * time.Second
 )
 
-// breaker stops asking an address that fails, and then tries it with one request at a time.
-// It goes by the clock of the client, which no published breaker can be given.
+// breaker stops asking an address that fails, and then tries it with one request at a time, by the clock of the client.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
@@ -25,8 +22,8 @@ type breaker struct {
 	trying   bool
 }
 
-// refuses returns the last failure and the time of the next attempt while the address
-// rests. Otherwise the caller must end its request with fail, succeed or release.
+// refuses returns the last failure and the time of the next attempt while the address rests. Otherwise the caller must
+// end its request with fail, succeed or release.
 func (b *breaker) refuses(now time.Time) (until time.Time, last error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,10 +14,9 @@ import (
 
 const maxRedirects = 5
 
-// newHTTPClient returns a client that reaches the configured host of a request wherever it
-// is, and other hosts, to which it is redirected, at public addresses only. connect bounds the
-// connection and, once more, TLS; header the time from the request to the first byte of the
-// answer; total all, with the body.
+// newHTTPClient returns a client that reaches the configured host of a request wherever it is, and other hosts, to
+// which it is redirected, at public addresses only. connect bounds the connection and, once more, TLS; header the
+// time to the first byte of the answer; total all, with the body.
 func newHTTPClient(connect, header, total time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       total,
@@ -39,8 +38,7 @@ func newTransport(connect, header time.Duration, control func(network, address s
 // configuredHost is the key of a context value: the host that a request was meant for.
 type configuredHost struct{}
 
-// router keeps the connections to other hosts apart: none to a private address, that the
-// configuration allows for one upstream, is reached by a redirect of another.
+// router keeps the connections to other hosts apart: no redirect reaches a private address that another upstream may.
 type router struct {
 	configured, others *http.Transport
 }
@@ -60,8 +58,7 @@ type redirectError struct {
 // Error implements error.
 func (e *redirectError) Error() string { return e.reason }
 
-// checkRedirect refuses redirects in a loop and from https to http, and sends no keys to
-// other hosts.
+// checkRedirect refuses redirects in a loop and from https to http, and sends no keys to other hosts.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	first := before[0].URL
 	switch {
@@ -80,8 +77,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// refusePrivate refuses a connection to an address that is not public. The name is resolved
-// by then, so that no name leads past it.
+// refusePrivate refuses a connection to an address that is not public, as the name has been resolved.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !IsPublic(at.Addr()) {
@@ -90,21 +86,18 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// IsPublic reports whether an address belongs to the internet. An IPv4 address within IPv6
-// counts as the IPv4 address, or as not public. No network contains an address with a zone.
+// IsPublic reports whether an address belongs to the internet. IPv4 within IPv6 counts as IPv4, or as not public.
 func IsPublic(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	return address.IsGlobalUnicast() && !address.IsPrivate() && (address.Is4() || netip.MustParsePrefix(globalUnicast).Contains(address)) &&
 		!slices.ContainsFunc(specialNetworks(), func(network string) bool { return netip.MustParsePrefix(network).Contains(address) })
 }
 
-// globalUnicast holds all IPv6 addresses that the IANA gives to the internet. Beyond it are those that
-// carry IPv4 for translators (RFC 6052, RFC 7915).
+// globalUnicast holds all IPv6 addresses of the internet, without those of translators (RFC 6052, RFC 7915).
 const globalUnicast = "2000::/3"
 
-// specialNetworks are those that net/netip does not know: of this host, of carriers, of
-// protocols, of documentation and tests, reserved, those that carry IPv4 within IPv6, and
-// the address at which Azure's machines reach their host.
+// specialNetworks are those that net/netip does not know: of this host, of carriers, of protocols, of documentation and
+// tests, reserved, with IPv4 within IPv6, and where Azure's machines reach their host.
 func specialNetworks() []string {
 	return []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
@@ -124,6 +117,6 @@ func outcomeOf(ctx context.Context, err error) string {
 	return outcomeConnection
 }
 
-// RefuseRedirect keeps an [http.Client] at its host: a redirected POST would become a GET, and a secret or a request could
-// reach another host.
+// RefuseRedirect keeps an [http.Client] at its host: a redirected POST would become a GET, and a secret or a request
+// could reach another host.
 func RefuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

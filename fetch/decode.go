@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"pnyx/governance"
 )
 
 const (
 	// maxDepth bounds how deep objects and arrays of an answer nest.
 	maxDepth = 64
-	// maxValues bounds the values of an answer, and so the memory that a small answer takes
-	// when it is decoded.
+	// maxValues bounds the values of an answer, and so the memory that a small one takes when it is decoded.
 	maxValues = 1 << 20
 	// maxClipped bounds a text of upstream in an error.
 	maxClipped = 300
@@ -60,8 +62,7 @@ type checker struct {
 	values  int
 }
 
-// value checks the next value, which is decoded into a type; nil for one that is decoded
-// later or never.
+// value checks the next value, which is decoded into a type; nil for one that is decoded later or never.
 func (c *checker) value(into reflect.Type, depth int) error {
 	switch c.values++; {
 	case c.values > maxValues:
@@ -133,8 +134,7 @@ func (c *checker) object(into reflect.Type, depth int) error {
 	return nil
 }
 
-// decodedType returns the type that an object or array is decoded into; nil for one that
-// decodes itself.
+// decodedType returns the type that an object or array is decoded into; nil for one that decodes itself.
 func decodedType(into reflect.Type) reflect.Type {
 	for into != nil && into.Kind() == reflect.Pointer {
 		into = into.Elem()
@@ -145,8 +145,7 @@ func decodedType(into reflect.Type) reflect.Type {
 	return into
 }
 
-// fieldType returns the type that the value of a key is decoded into; nil for none. The
-// error is a key that is written in another case than the field's.
+// fieldType returns the type that the value of a key is decoded into; nil for none. A key in another case is an error.
 func fieldType(into reflect.Type, key string) (reflect.Type, error) {
 	switch {
 	case into == nil:
@@ -167,3 +166,36 @@ func fieldType(into reflect.Type, key string) (reflect.Type, error) {
 	}
 	return nil, nil //nolint:nilnil // as above
 }
+
+// Count is a whole number from 0 in an answer, in any notation. Another value is 0: it must not hide the fields beside
+// it, such as the id, and the record that is read of the item refuses it.
+type Count uint64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Count) UnmarshalJSON(text []byte) error {
+	n, _ := governance.ParseWhole(unquoted(text))
+	*c = Count(n)
+	return nil
+}
+
+// Seconds is a time in an answer, in whole seconds since 1970; 0 for another value, as Count.
+type Seconds int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Seconds) UnmarshalJSON(text []byte) error {
+	at, _ := governance.ParseUnix(unquoted(text))
+	*s = Seconds(at / 1000)
+	return nil
+}
+
+// Time is a time in an answer in the form of RFC 3339; the zero time for another value, as Count.
+type Time struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	_ = t.Time.UnmarshalJSON(text)
+	return nil
+}
+
+// unquoted returns the text of a number, which may be stated as a string.
+func unquoted(text []byte) string { return string(bytes.Trim(text, `"`)) }

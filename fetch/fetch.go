@@ -25,8 +25,8 @@ import (
 
 const (
 	maxBodyBytes = 32 << 20
-	// freeBodyBytes is the size up to which answers are read whenever they come. Of those
-	// above it, a process reads maxLarge at a time, and one of each host.
+	// freeBodyBytes is the size up to which answers are read whenever they come. Of larger ones, a process reads
+	// maxLarge at a time, and one of each host.
 	freeBodyBytes = 1 << 20
 	maxLarge      = 8
 )
@@ -34,8 +34,7 @@ const (
 // ErrTooLarge reports an answer above maxBodyBytes.
 var ErrTooLarge = errors.New("answer is larger than 32 MiB")
 
-// StatusError is an answer with a status that is an error, or that states trouble whatever its
-// status.
+// StatusError is an answer with a status that is an error, or that states trouble whatever its status.
 type StatusError struct {
 	Host   string
 	Status int
@@ -69,8 +68,7 @@ func (e *LimitedError) Error() string {
 	return text
 }
 
-// UnavailableError reports that a host is not asked for a while, because it failed several
-// times in a row.
+// UnavailableError reports that a host is not asked for a while, because it failed several times in a row.
 type UnavailableError struct {
 	Host string
 	// Until is the time at which it is asked again.
@@ -126,15 +124,13 @@ func New(o Options) *Client {
 
 // Pace is how often a host may be asked as long as it states no limit itself.
 type Pace struct {
-	// Requests is the number of requests in each Per, and Burst how many of them may be
-	// sent at once.
+	// Requests is the number of requests in each Per, and Burst how many of them may be sent at once.
 	Requests, Burst int
 	// Per is above 0.
 	Per time.Duration
 }
 
-// Host returns the host of an address. Callers of one host share its pace, which is the pace of
-// the last call.
+// Host returns the host of an address. Callers of one host share its pace, which is the pace of the last call.
 func (c *Client) Host(base *url.URL, p Pace) *Host {
 	c.mu.Lock()
 	defer c.mu.Unlock()

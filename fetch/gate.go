@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// maxLimited bounds how long a host may forbid requests: a header that says a month does
-	// not stop following for a month.
+	// maxLimited bounds how long a host may forbid requests, whose header may say a month.
 	maxLimited = 10 * time.Minute
 	// minLimited is the pause after a refusal that states none. It doubles unless manyPassed requests have
 	// passed since the pause before: where a few do, the host may refuse one kind of request alone.
@@ -33,8 +32,7 @@ type gate struct {
 	mu    sync.Mutex
 	pace  *rate.Limiter
 	until time.Time
-	// refusals counts the pauses in a row that no answer stated, passed the requests since the last of them
-	// that were not refused.
+	// refusals counts the pauses in a row that no answer stated, passed the accepted requests since the last of them.
 	refusals, passed int
 	stated           *Allowance
 }
@@ -53,13 +51,7 @@ func (g *gate) setPace(p Pace) {
 	g.pace.SetBurstAt(now, max(p.Burst, 1))
 }
 
-// interval is the time between two requests at the present pace.
-func (g *gate) interval() time.Duration {
-	return time.Duration(float64(time.Second) / float64(g.pace.Limit()))
-}
-
-// pass waits for the turn of a request. The error is a *LimitedError while the host forbids
-// requests, or the end of ctx.
+// pass waits for the turn of a request. The error is a *LimitedError while the host forbids requests.
 func (g *gate) pass(ctx context.Context) error {
 	now := g.client.Clock.Now()
 	if err := g.limited(now); err != nil {
@@ -85,9 +77,8 @@ func (g *gate) limited(now time.Time) error {
 	return nil
 }
 
-// note closes the gate for as long as an answer asks for, by its headers, or by what it said
-// of a limit. It returns a *LimitedError if the
-// answer is a refusal for that reason.
+// note closes the gate for as long as an answer asks for, by its headers, or by what it said of a limit. It returns a
+// *LimitedError if the answer is a refusal for that reason.
 func (g *gate) note(ctx context.Context, answer Response, accepted bool, said string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,8 +125,7 @@ func (g *gate) note(ctx context.Context, answer Response, accepted bool, said st
 	return &LimitedError{Host: g.host, Until: g.until, Said: said}
 }
 
-// state keeps what the headers say of the limit. It reports whether nothing is left, and
-// the time until the limit is renewed.
+// state keeps what the headers say of the limit: whether nothing is left, and the time until it is renewed.
 func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.Duration) {
 	for _, prefix := range []string{"X-Api-Key-", "Ratelimit-", "X-Ratelimit-"} {
 		remaining, err := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Remaining")), 10, 64)
@@ -144,8 +134,7 @@ func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.
 		}
 		limit, _ := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Limit")), 10, 64) // 0 where it is not stated
 		reset = resetIn(header.Get(prefix+"Reset"), now)
-		// The first answer of a new window may still count the requests of the one that ended,
-		// whose end is stated in whole seconds.
+		// The first answer of a new window may count the requests of the one before, which ended in whole seconds.
 		renewed := g.stated != nil && limit > 1 && !now.Before(g.stated.ResetAt.Add(-time.Second)) &&
 			now.Add(reset).After(g.stated.ResetAt.Add(time.Second))
 		g.stated = &Allowance{Host: g.host, Limit: limit, Remaining: remaining, ResetAt: now.Add(reset)}
@@ -155,7 +144,6 @@ func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.
 	return false, 0
 }
 
-// allowance returns the last word of the host on its limit.
 func (g *gate) allowance() (stated Allowance, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -180,8 +168,7 @@ func RetryAfter(header http.Header, now time.Time, most time.Duration) (pause ti
 	return 0, false
 }
 
-// resetIn reads the reset of a limit: seconds from now, or as seconds since 1970. It is 0
-// for anything else.
+// resetIn reads the reset of a limit: seconds from now, or since 1970. It is 0 for anything else.
 func resetIn(text string, now time.Time) time.Duration {
 	const firstTimestamp = 1e9 // no window lasts thirty years
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(text), 64)

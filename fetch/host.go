@@ -34,8 +34,10 @@ type Host struct {
 // Name returns the host name, without keys, for messages.
 func (h *Host) Name() string { return h.base.Host }
 
-// Interval is the time between two requests at the host's pace.
-func (h *Host) Interval() time.Duration { return h.gate.interval() }
+// Interval is the time between two requests at the host's present pace.
+func (h *Host) Interval() time.Duration {
+	return time.Duration(float64(time.Second) / float64(h.gate.pace.Limit()))
+}
 
 // Request is one request to a host.
 type Request struct {
@@ -47,19 +49,15 @@ type Request struct {
 	Header http.Header
 	// Body is nil for GET.
 	Body []byte
-	// Accepts reports whether an answer with an error status is one that the caller understands: it
-	// is then returned without an error and without a retry. Nil accepts none.
+	// Accepts reports whether the caller understands an answer with an error status: no error, and no retry.
 	Accepts func(status int, body []byte) bool
-	// Limit returns what an answer of any status says of a limit on requests; empty for nothing.
-	// It counts as one with status 429. Nil finds none.
+	// Limit returns what an answer says of a limit on requests, as status 429 does; empty or nil for nothing.
 	Limit func(body []byte) string
-	// Trouble returns what an answer of any status says of trouble of the host itself; empty
-	// for nothing. Such an answer is an error. Nil finds none.
+	// Trouble returns what an answer says of trouble of the host, which is an error; empty or nil for nothing.
 	Trouble func(body []byte) string
 }
 
-// Response is an answer. A request with If-None-Match or If-Modified-Since may be answered
-// with status 304 and no body.
+// Response is an answer. One to If-None-Match or If-Modified-Since may have status 304 and no body.
 type Response struct {
 	Status int
 	// Header has the answer's headers.
@@ -70,12 +68,11 @@ type Response struct {
 	Body []byte
 }
 
-// Do sends a request when the host's pace allows it, and again after a failure that may pass at
-// once: connection errors, and status 502, 503 and 504. These, all other statuses from 500 on, and
-// trouble that an answer states are failures of the host, which rests after several in a row. The
-// error is a [*LimitedError] while the host allows no requests, an [*UnavailableError] after
-// repeated failures, a [*StatusError] for an answer with an error status, ErrTooLarge, or the error
-// of the connection.
+// Do sends a request when the host's pace allows it, and again after a failure that may pass at once: connection
+// errors, and status 502, 503 and 504. These, all other statuses from 500 on, and stated trouble are failures of the
+// host, which rests after several in a row. The error is a [*LimitedError] while the host allows no requests, an
+// [*UnavailableError] after repeated failures, a [*StatusError] for an answer with an error status, ErrTooLarge, or
+// the connection's.
 func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 	now := h.client.Clock.Now()
 	if until, last := h.breaker.refuses(now); last != nil {
@@ -95,7 +92,6 @@ func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 	}
 }
 
-// settle notes the outcome of a request for those that follow.
 func (h *Host) settle(ctx context.Context, err error) {
 	_, limited := errors.AsType[*LimitedError](err)
 	switch {
@@ -127,7 +123,6 @@ func isFailure(err error) bool {
 	return isTransient(err)
 }
 
-// once sends a request when the gate opens.
 func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 	if err := h.gate.pass(ctx); err != nil {
 		h.count(outcomeRefused)
@@ -162,7 +157,6 @@ func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 	return answer, &StatusError{Host: h.base.Host, Status: answer.Status, Said: said}
 }
 
-// send sends a request and reads the answer.
 func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 	ctx = context.WithValue(ctx, configuredHost{}, h.base.Host)
 	request, err := http.NewRequestWithContext(ctx, r.Method, h.address(r.Path), bytes.NewReader(r.Body))
@@ -186,9 +180,8 @@ func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 	return Response{Status: answer.StatusCode, Header: answer.Header, Path: answer.Request.URL.Path, Body: body}, nil
 }
 
-// read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that
-// this bounds what a small one unfolds to. A large answer waits for a place, as long as the
-// time of its request allows: several at once would take the memory of the process.
+// read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that this bounds what a small one
+// unfolds to. A large answer waits for a place: several at once would take the memory of the process.
 func (h *Host) read(ctx context.Context, from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(from, freeBodyBytes))
 	if err != nil || len(body) < freeBodyBytes {
@@ -239,8 +232,7 @@ func (e *connectionError) Error() string { return e.text }
 // Unwrap returns the cause, whose own text may contain keys.
 func (e *connectionError) Unwrap() error { return e.cause }
 
-// connectionError describes an error without the address and headers of the request, in
-// which keys may be.
+// connectionError describes an error without the address and headers of the request, in which keys may be.
 func (h *Host) connectionError(operation string, err error, request *http.Request) error {
 	if refused, ok := errors.AsType[*redirectError](err); ok {
 		return fmt.Errorf("%s %s: %w", operation, h.base.Host, refused)
@@ -270,6 +262,5 @@ func (h *Host) connectionError(operation string, err error, request *http.Reques
 	return &connectionError{text: fmt.Sprintf("%s %s: %s", operation, h.base.Host, text), cause: cause}
 }
 
-// minSecretBytes is the length from which on a part of an address is left out of errors:
-// shorter ones are no keys, and occur in other words.
+// minSecretBytes is the length from which on a part of an address is left out of errors: shorter ones are no keys.
 const minSecretBytes = 6

@@ -17,8 +17,7 @@ const (
 	outcomeCanceled   = "canceled"
 )
 
-// metrics are the metrics of all clients of a process. Hosts are labels: the sources file
-// bounds their number.
+// metrics are the metrics of all clients of a process; the sources file bounds the number of hosts.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	remaining *prometheus.GaugeVec

@@ -28,13 +28,11 @@ var ErrEndless = errors.New("the list has no end")
 
 // Upstream is one system that is polled.
 type Upstream interface {
-	// ID names the upstream: "snapshot:hub.snapshot.org", "eip155:1",
-	// "discourse:forum.example.org", "tally:api.tally.xyz".
+	// ID names the upstream: "snapshot:hub.snapshot.org", "eip155:1", "discourse:forum.example.org".
 	ID() string
 	// Sources are what is followed there, as the records name them. They do not change.
 	Sources() []record.SourceRef
-	// Pollers returns what is polled. The follower runs each poller on its own, until the
-	// lease is lost.
+	// Pollers returns what is polled: the follower runs each on its own, until the lease is lost.
 	Pollers(journal *Journal) []Poller
 	// Check asks the upstream what each of its sources is and holds. It writes nothing.
 	Check(ctx context.Context) []Check
@@ -44,13 +42,11 @@ type Upstream interface {
 type Poller struct {
 	// Source is the source whose cursors it moves. It is empty for a poller of several sources.
 	Source record.SourceRef
-	// Name is the poller of the cursors that it moves: log, watch, close, sweep, tip, final,
-	// backfill.
+	// Name is the poller of the cursors that it moves: log, watch, close, sweep, tip, final, backfill.
 	Name string
 	// Interval is the time from the start of one run to the start of the next.
 	Interval time.Duration
-	// Run polls once. more asks for the next run at once, without the pause: a backfill
-	// that is not done.
+	// Run polls once. more asks for the next run at once, without the pause: a backfill that is not done.
 	Run func(ctx context.Context) (more bool, err error)
 }
 
@@ -59,16 +55,13 @@ type Check struct {
 	Source string
 	// Is says what it is: "Snapshot space ENS, 112 proposals, 3.1 M votes".
 	Is string
-	// RequestsPerDay estimates what following it costs while nothing happens, and
-	// RequestsPerDayBusy while votes are open.
+	// RequestsPerDay estimates what following costs, RequestsPerDayBusy what it costs while votes are open.
 	RequestsPerDay, RequestsPerDayBusy int
-	// Backfill estimates how long reading its past takes, if nothing else is asked of the
-	// upstream; 0 where that is unknown.
+	// Backfill estimates how long reading its past takes, by nobody else's requests; 0 if unknown.
 	Backfill time.Duration
 	// Limit names the provider's limit; empty where none is known.
 	Limit string
-	// Problem is empty for a source that can be followed. Silent is true where the upstream did
-	// not answer.
+	// Problem is empty for a source that can be followed. Silent is true if the upstream did not answer.
 	Problem string
 	Silent  bool
 }

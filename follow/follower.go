@@ -23,19 +23,15 @@ import (
 const (
 	// leaseTTL is how long an upstream rests after its follower has died.
 	leaseTTL = 30 * time.Second
-	// standbyInterval is the time between two attempts to acquire a lease that another
-	// process holds.
+	// standbyInterval is the time between two attempts to acquire a lease of another process.
 	standbyInterval = 5 * time.Second
 	// endTimeout bounds the last write of cursors and the release of the lease.
 	endTimeout = 5 * time.Second
-	// maxRuns bounds the pollers that poll at the same time. It is high, because most of them
-	// wait for their upstream.
+	// maxRuns bounds the pollers that poll at the same time: high, because most wait for their upstream.
 	maxRuns = 256
-	// maxBackfills bounds how many of them read the past, and maxBackfillsOfUpstream
-	// how many of one upstream do.
+	// maxBackfills bounds how many of them read the past, of all upstreams and of one.
 	maxBackfills, maxBackfillsOfUpstream = 16, 2
-	// maxOpenings bounds the journals that are opened at the same time: hundreds at once, at
-	// the start of a process, wait longer for a connection to the warehouse than it allows.
+	// maxOpenings bounds the journals opened at once: hundreds at the start wait too long for a connection.
 	maxOpenings = 4
 )
 
@@ -51,8 +47,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// Follower runs the pollers of upstreams. Any number of processes may each run one: a lease
-// decides which of them polls an upstream.
+// Follower runs the pollers of upstreams. Each of many processes may run one: a lease decides who polls.
 type Follower struct {
 	Options
 
@@ -83,8 +78,8 @@ func New(o Options) *Follower {
 	return f
 }
 
-// Set replaces what is followed. An upstream that was passed before, by the same pointer,
-// goes on undisturbed, one that is missing is stopped, and its cursors say that it is off.
+// Set replaces what is followed. An upstream that was passed before, by the same pointer, goes on undisturbed, one that
+// is missing is stopped, and its cursors say that it is off.
 func (f *Follower) Set(upstreams ...Upstream) {
 	wanted := make(map[string]Upstream, len(upstreams))
 	for _, u := range upstreams {
@@ -93,10 +88,7 @@ func (f *Follower) Set(upstreams ...Upstream) {
 	f.mu.Lock()
 	f.wanted = wanted
 	f.mu.Unlock()
-	select {
-	case f.changed <- struct{}{}:
-	default:
-	}
+	backoff.Wake(f.changed)
 }
 
 // Run follows what Set names until ctx ends. Then it waits for what is being written.
@@ -185,8 +177,7 @@ func (f *Follower) follow(ctx context.Context, u Upstream) {
 	}
 }
 
-// lead acquires the lease and runs the pollers for as long as it is held. It returns the
-// cause of the end: cache.ErrNotLeader when another process leads.
+// lead acquires the lease and runs the pollers for as long as it is held. It returns the cause of the end.
 func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) error {
 	if err := lease.Acquire(ctx); err != nil {
 		return err
@@ -213,8 +204,7 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 	running.Wait()
 	cause := context.Cause(ctx)
 	f.open(u.ID(), nil)
-	// Even at shutdown, so that the next process reads nothing again and need not wait for
-	// the lease to expire.
+	// Even at shutdown: the next process reads nothing again and need not wait for the lease to expire.
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer stop()
 	if journal != nil && !errors.Is(cause, cache.ErrNotLeader) {
@@ -223,7 +213,7 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 	return errors.Join(cause, lease.Release(end))
 }
 
-// open notes that this process leads an upstream, or with nil that it no longer does.
+// open notes the journal of an upstream that this process leads; nil for one that it no longer does.
 func (f *Follower) open(upstream string, journal *Journal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,15 +224,13 @@ func (f *Follower) open(upstream string, journal *Journal) {
 	f.journals[upstream] = journal
 }
 
-// opened returns the journals of all upstreams that this process leads.
 func (f *Follower) opened() []*Journal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Values(f.journals))
 }
 
-// retire notes in the cursors of upstreams that are not wanted that they are off, when no
-// other process follows them.
+// retire notes in the cursors of upstreams that nobody follows any more that they are off.
 func (f *Follower) retire(ctx context.Context, wanted map[string]Upstream) {
 	for ctx.Err() == nil {
 		err := f.retireOnce(ctx, wanted)

@@ -17,14 +17,11 @@ import (
 )
 
 const (
-	// healthInterval is the time between two writes of what the pollers of all upstreams have
-	// reported.
+	// healthInterval is the time between two writes of what pollers have reported.
 	healthInterval = 2 * time.Second
-	// beatInterval is how often cursors are written of which only the position or the time
-	// of the last success has changed.
+	// beatInterval is how often cursors are written of which only position or success has changed.
 	beatInterval = 15 * time.Second
-	// lateIntervals is for how many intervals a poller may have no success before it is
-	// behind, and minLate the least time before that.
+	// lateIntervals and minLate are for how long a poller may have no success before it is behind.
 	lateIntervals, minLate = 3, 30 * time.Second
 )
 
@@ -52,8 +49,8 @@ type entry struct {
 	pending changeOf
 }
 
-// newEntry takes over a stored cursor. A state that says how polls went stays until the
-// next poll that succeeds, and one that the poller gave with a reason until it gives another.
+// newEntry takes over a stored cursor. The state of its polls stays until the next that succeeds, and a poller's own
+// with a reason until it gives another.
 func newEntry(cursor records.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
 	switch isReasoned := cursor.Failures == 0 && cursor.Error != ""; {
@@ -69,9 +66,8 @@ func newEntry(cursor records.FollowCursor) *entry {
 	return e
 }
 
-// move takes over what the poller sets of a cursor. A time of upstream that has not come yet,
-// or lies before all of them, is not believed: it would hide any lag, and may be none that
-// can be written.
+// move takes over what the poller sets of a cursor. A time of upstream that has not come yet, or lies before all of
+// them, is not believed: it would hide any lag, and may be none that can be written.
 func (e *entry) move(to records.FollowCursor, now time.Time) {
 	const maxAhead = 15 * time.Minute // how far a clock of upstream may be ahead of ours
 	from := e.cursor
@@ -107,7 +103,6 @@ func (e *entry) stored() records.FollowCursor {
 	return cursor
 }
 
-// state sets what overrides the state of the poller.
 func (e *entry) state(trouble governance.SourceState) {
 	if e.trouble != trouble {
 		e.trouble, e.pending = trouble, urgent
@@ -126,8 +121,7 @@ func (e *entry) isLate(now time.Time) bool {
 	return now.Sub(last) > max(lateIntervals*e.interval, minLate)
 }
 
-// lag is the time since everything that upstream had was read: since the last success of a
-// poller that is at the end, and otherwise since the time of the newest item.
+// lag is the time since the last success of a poller at the end, and otherwise since the newest item.
 func (e *entry) lag(now time.Time) time.Duration {
 	at := e.since
 	if c := e.cursor; c.State != governance.SourceBackfilling && c.State != governance.SourceBehind && c.SucceededAt != nil {
@@ -138,17 +132,20 @@ func (e *entry) lag(now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
+// entryOf returns the entry of a poller. The caller holds mu.
+func (j *Journal) entryOf(poller Poller) *entry { return j.entry(keyOf(poller.Source, poller.Name)) }
+
 func (j *Journal) register(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(poller.Source, poller.Name))
+	e := j.entryOf(poller)
 	e.interval, e.since = poller.Interval, j.Clock.Now()
 }
 
 func (j *Journal) succeeded(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(poller.Source, poller.Name))
+	e := j.entryOf(poller)
 	e.pending = max(e.pending, moved)
 	if e.cursor.Failures > 0 || e.cursor.SucceededAt == nil {
 		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt, e.pending = 0, "", nil, urgent
@@ -161,7 +158,7 @@ func (j *Journal) succeeded(poller Poller) {
 func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(poller.Source, poller.Name))
+	e := j.entryOf(poller)
 	now := j.Clock.Now()
 	c := &e.cursor
 	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, record.Clip(err.Error(), maxReason), c.Failures+1
@@ -175,8 +172,8 @@ func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	}
 }
 
-// keep notes in the cursors of sources that are not among sources that they are off, and in
-// all others that they are not. Every source has a cursor, before its first poller moves one.
+// keep notes in the cursors of sources that are not among sources that they are off, and in all others that they are
+// not. Every source has a cursor, before its first poller moves one.
 func (j *Journal) keep(sources []record.SourceRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -195,8 +192,7 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	}
 }
 
-// pending returns the entries that are to be written; all says that the less urgent ones
-// are too. Pollers that are late are noted first.
+// pending returns the entries to write, with all those less urgent, too. Pollers that are late are noted first.
 func (j *Journal) pending(all bool) (due []*entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -242,9 +238,8 @@ func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journal
 	return errors.Join(failed, writeEntries(ctx, w, due))
 }
 
-// writeEntries writes cursors with one insert. What changes meanwhile is pending again, and
-// what could not be written still is. Two writes of a journal do not overlap, so that the
-// later one is the later version.
+// writeEntries writes cursors with one insert. What changes meanwhile, or could not be written, is pending. Two
+// writes of a journal do not overlap, so that the later one is the later version.
 func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal][]*entry) error {
 	var cursors []records.FollowCursor
 	for j, entries := range due {

@@ -13,8 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// Journal writes what the pollers of one upstream find, and holds their cursors. It is safe
-// for concurrent use.
+// Journal writes what one upstream's pollers find, and holds their cursors. It is safe for concurrent use.
 type Journal struct {
 	Warehouse *warehouse.Warehouse
 	// Clock is nil for the system's.
@@ -25,8 +24,7 @@ type Journal struct {
 	sources map[record.SourceRef]bool
 	// rejects has the rejected items until they are written.
 	rejects rejects
-	// deferred leaves it to the follower to write cursors that move without records, a
-	// moment later. A crash before that reads again what brought nothing.
+	// deferred leaves it to the follower to write cursors that move without records: a crash loses nothing by it.
 	deferred bool
 	// writing is held while cursors are written.
 	writing sync.Mutex
@@ -56,8 +54,12 @@ func OpenJournal(
 	if err != nil {
 		return nil, err
 	}
-	j := newJournal(upstream, sources, c)
-	j.Warehouse = w
+	j := &Journal{
+		Warehouse: w, Clock: c, upstream: upstream, sources: map[record.SourceRef]bool{}, cursors: map[cursorKey]*entry{},
+	}
+	for _, source := range sources {
+		j.sources[source] = true
+	}
 	if j.rejects.open, err = records.HasFollowRejects(ctx, w, upstream); err != nil {
 		return nil, err
 	}
@@ -67,24 +69,14 @@ func OpenJournal(
 	return j, nil
 }
 
-func newJournal(upstream string, sources []record.SourceRef, c *clock.Clock) *Journal {
-	j := &Journal{Clock: c, upstream: upstream, sources: map[record.SourceRef]bool{}, cursors: map[cursorKey]*entry{}}
-	for _, source := range sources {
-		j.sources[source] = true
-	}
-	return j
-}
-
-// Cursor returns the cursor of a poller, for one source or, with an empty ID, for all sources
-// of the upstream. It is empty before the first Commit.
+// Cursor returns the cursor of a poller, for one source or, with an empty ID, for all; empty before the first Commit.
 func (j *Journal) Cursor(source record.SourceRef, poller string) records.FollowCursor {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.entry(keyOf(source, poller)).cursor
 }
 
-// At is Cursor, and reads its position. A position that does not decode is an empty one: the
-// poller begins anew.
+// At is Cursor, and reads its position. A position that does not decode is an empty one: the poller begins anew.
 func (j *Journal) At(source record.SourceRef, poller string, position any) records.FollowCursor {
 	cursor := j.Cursor(source, poller)
 	if err := cursor.ReadPosition(position); err != nil {
@@ -112,18 +104,18 @@ func (j *Journal) entry(key cursorKey) *entry {
 	return e
 }
 
-// Commit writes records of any kinds as one batch, and when it is committed, moves cursors. Records
-// that the upstream may not state are kept as rejected instead. Of a cursor, it takes what its
-// poller sets: the position, what is covered, the state, the counts, the time at upstream, and of a
-// poller that is behind the reason as its error. The follower sets the rest.
+// Commit writes records as one batch, and then moves cursors. Records that the upstream may not state are rejected
+// instead. Of a cursor, it takes what its poller sets: the position, what is covered, the state, the counts, the
+// time at upstream, and of a poller that is behind the reason as its error.
 func (j *Journal) Commit(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
 ) (records.Counts, error) {
 	began := j.Clock.Now()
-	all, err := j.admit(ctx, all)
+	held, err := records.HeldSources(ctx, j.Warehouse, proposalsOf(all))
 	if err != nil {
 		return records.Counts{}, err
 	}
+	all = j.admit(all, held)
 	if err := j.writeRejects(ctx); err != nil {
 		return records.Counts{}, err
 	}
@@ -138,8 +130,7 @@ func (j *Journal) Commit(
 	return counts, j.move(ctx, cursors, j.deferred && len(all) == 0)
 }
 
-// Read returns the record of an item. It is nil for an item that is no valid record, or not
-// what was asked for: such an item is kept as rejected.
+// Read returns the record of an item; nil for one that is no valid record, or not what was asked for, and is rejected.
 func (j *Journal) Read(asked Asked, text []byte) record.Record {
 	read, err := asked.Format.Parse(asked.Source.ID, text) // the id of a forum is its host
 	if err == nil {

@@ -21,8 +21,7 @@ const (
 	maxAsked, maxWaiting = 100, 5000
 )
 
-// Names asks an upstream for the names of voters: at once for those it was never asked for, and in rounds
-// of days for all others.
+// Names asks an upstream for the names of voters: at once for new ones, and in rounds of days for all others.
 type Names struct {
 	Journal *Journal
 	// Source and Provider are as in records.NameSearch; Provider is of the poller's cursor too.

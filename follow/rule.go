@@ -1,19 +1,16 @@
 package follow
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 	wsource "pnyx/warehouse/source"
 )
 
-// ErrForeign reports a record that its upstream may not state: what a source says is
-// believed about itself alone.
+// ErrForeign reports a record that its upstream may not state: a source is believed about itself alone.
 var ErrForeign = errors.New("the source may not state it")
 
 // Asked is what an upstream was asked for, to which an item of its answer must belong.
@@ -21,8 +18,7 @@ type Asked struct {
 	Format wsource.Format
 	Source record.SourceRef
 	ItemID string
-	// Proposal is the external id of the proposal of a ballot; empty for any proposal of
-	// the source.
+	// Proposal is the external id of a ballot's proposal; empty for any proposal of the source.
 	Proposal string
 }
 
@@ -53,19 +49,10 @@ func mustBe(what, stated, asked string) error {
 	return fmt.Errorf("%w: it is of %s %q where %q was asked for", ErrForeign, what, record.Clip(stated, maxShown), record.Clip(asked, maxShown))
 }
 
-// admit returns the records that the upstream may state, and keeps the others as rejected: a record
-// must be of a source that is followed there, a held record never changes its source, and a ballot
-// must be on a proposal of such a source that is known. All that is committed passes here.
-func (j *Journal) admit(ctx context.Context, all []record.Record) ([]record.Record, error) {
-	held, err := records.HeldSources(ctx, j.Warehouse, proposalsOf(all))
-	if err != nil {
-		return nil, err
-	}
-	return j.admitted(all, held), nil
-}
-
-// admitted is admit with the sources of the held proposals.
-func (j *Journal) admitted(records []record.Record, held map[record.RefHash]record.SourceRef) []record.Record {
+// admit returns the records that the upstream may state, and keeps the others as rejected: a record must be of a source
+// that is followed there, a held record never changes its source, and a ballot must be on a proposal of such a source
+// that is known. held are the sources of the held proposals. All that is committed passes here.
+func (j *Journal) admit(records []record.Record, held map[record.RefHash]record.SourceRef) []record.Record {
 	proposals := map[record.RefHash]record.SourceRef{}
 	refused := map[record.Record]error{}
 	for _, r := range records {
@@ -138,8 +125,7 @@ func itemOf(r record.Record) string {
 	return string(r.Kind())
 }
 
-// sourceOf returns the source that a record states. Ballots state none, unless it is part of
-// the id of their proposal.
+// sourceOf returns the source that a record states. Ballots state none but in the id of their proposal.
 func sourceOf(r record.Record) record.SourceRef {
 	switch r := r.(type) {
 	case *record.Source:
@@ -156,8 +142,7 @@ func sourceOf(r record.Record) record.SourceRef {
 	return record.SourceRef{}
 }
 
-// governorOf returns the source of a proposal of a Governor, whose id is part of the
-// proposal's; it is empty for others.
+// governorOf returns the source in the id of a Governor's proposal; it is empty for others.
 func governorOf(ref record.ProposalRef) record.SourceRef {
 	at := strings.LastIndexByte(ref.ExternalID, '/')
 	if ref.Provider != governance.Governor || at < 0 {
@@ -225,8 +210,7 @@ func (j *Journal) refuseBallot(b *record.Ballot, proposals, held map[record.RefH
 	return j.refuseSource(source)
 }
 
-// proposalsOf returns the proposals that records are or vote on, without Governors' proposals,
-// whose ids name their source.
+// proposalsOf returns the proposals that records are or vote on, without Governors', whose ids name their source.
 func proposalsOf(records []record.Record) []record.RefHash {
 	refs := map[record.ProposalRef]bool{}
 	for _, r := range records {

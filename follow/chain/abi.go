@@ -10,15 +10,12 @@ import (
 	"pnyx/governance/abi"
 )
 
-// wordBytes is the length of a word of the contract ABI.
 const wordBytes = 32
 
 var errLayout = errors.New("data is not coded as the event declares")
 
-// keccak returns the Keccak-256 hash of a text in hexadecimal.
 func keccak(text string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(text))) }
 
-// unhex reads bytes in hexadecimal with "0x".
 func unhex(text string) ([]byte, error) {
 	digits, prefixed := strings.CutPrefix(text, "0x")
 	bytes, err := hex.DecodeString(digits)

@@ -84,8 +84,7 @@ type gap struct {
 	first, last uint64
 }
 
-// pollBackfill reads the newest range that a Governor lacks, together with all Governors
-// that lack it too.
+// pollBackfill reads the newest range that a Governor lacks, for all Governors that lack it.
 func (c backfiller) pollBackfill(ctx context.Context) (more bool, err error) {
 	var gaps []gap
 	for _, g := range c.governors {
@@ -110,8 +109,7 @@ func (c backfiller) pollBackfill(ctx context.Context) (more bool, err error) {
 	return true, c.readPast(ctx, governors, newest.first, newest.last)
 }
 
-// past returns the blocks to read for a Governor. The first time it searches for the block
-// of the contract's creation.
+// past returns the blocks to read for a Governor. The first time it searches for the contract's creation.
 func (c backfiller) past(ctx context.Context, g *governor) (past, error) {
 	cursor := c.backfillCursor(g)
 	var p past
@@ -135,8 +133,7 @@ func (c backfiller) past(ctx context.Context, g *governor) (past, error) {
 	return p, err
 }
 
-// isLate reports whether a contract had code before its first block as configured. Endpoints
-// without the state of old blocks say nothing about it.
+// isLate reports whether a contract had code before its configured first block, where an endpoint can say so.
 func (c backfiller) isLate(ctx context.Context, g *governor) (late bool, err error) {
 	if g.FirstBlock == nil || *g.FirstBlock == 0 {
 		return false, nil
@@ -149,8 +146,7 @@ func (c backfiller) isLate(ctx context.Context, g *governor) (late bool, err err
 	return late, err
 }
 
-// creation searches for the block at which a contract has code first; 0 where no endpoint
-// keeps the state of old blocks.
+// creation searches for the block of a contract's creation; 0 where no endpoint keeps the state of old blocks.
 func (c backfiller) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
 	err = c.client.withState(ctx, func(e *endpoint) error {
 		low, high := uint64(0), last // no code at low, code at high
@@ -172,8 +168,7 @@ func (c backfiller) creation(ctx context.Context, g *governor, last uint64) (fir
 	return first, err
 }
 
-// readPast reads the end of a range, as much as the endpoint allows, and reads it again
-// until a look has nothing new.
+// readPast reads the end of a range, as much as the endpoint allows, until another look has nothing new.
 func (c backfiller) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
 	f := filterOf(governors)
 	var got blocks
@@ -199,9 +194,11 @@ func (c backfiller) readPast(ctx context.Context, governors []*governor, first, 
 	c.metrics.gaps.Add(float64(gaps))
 	cursors := make([]records.FollowCursor, len(governors))
 	for i, g := range governors {
-		cursors[i] = c.covered(g, first, last)
-		cursors[i].Gaps += gaps
-		cursors[i].UpstreamAt = new(got.end.at())
+		cursor := c.backfillCursor(g)
+		cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
+		cursor.Gaps += gaps
+		cursor.UpstreamAt = new(got.end.at())
+		cursors[i] = progress(g, cursor)
 	}
 	c.unsure.Store(true) // a past that is read to its end
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
@@ -252,13 +249,6 @@ func (b *blocks) add(again blocks) (added uint64) {
 		}
 	}
 	return added
-}
-
-// covered returns the cursor of a Governor's backfill after a range was read.
-func (c backfiller) covered(g *governor, first, last uint64) records.FollowCursor {
-	cursor := c.backfillCursor(g)
-	cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
-	return progress(g, cursor)
 }
 
 // progress says in the cursor of a Governor's backfill what it has read and will read.

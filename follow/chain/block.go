@@ -16,8 +16,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// header is what of a block tells where the chain is. The hash is read, not computed:
-// chains differ in what their headers hold.
+// header tells where the chain is. The hash is read, not computed: chains differ in what their headers hold.
 type header struct {
 	Number quantity `json:"number"`
 	Hash   string   `json:"hash"`
@@ -69,18 +68,15 @@ const (
 	// maxBlock and maxBlockTime are beyond what any chain reaches: a block in each
 	// hundredth of a second for three hundred years, and the year 2261.
 	maxBlock, maxBlockTime = 1 << 40, 9_200_000_000
-	// maxIndex is the greatest number of a log in its block, and maxTopics the number of
-	// topics that a log may have.
+	// maxIndex is the greatest number of a log in its block, maxTopics the topics that a log may have.
 	maxIndex, maxTopics = 1<<32 - 1, 4
 )
 
-// isHash reports whether a text is 32 bytes in hexadecimal.
 func isHash(text string) bool {
 	bytes, err := unhex(text)
 	return err == nil && len(bytes) == wordBytes
 }
 
-// newest returns the header of the newest block.
 func (c *client) newest(ctx context.Context, e *endpoint) (header, error) {
 	asked := headerCall(latest)
 	if err := c.do(ctx, e, asked); err != nil {
@@ -149,8 +145,7 @@ type filter struct {
 	delegating []string
 }
 
-// calls returns the requests for the logs of a range, each of some addresses at most: without an
-// address, one would get all.
+// calls returns the requests for the logs of a range, by some addresses each: without one, a request would get all.
 func (f filter) calls(first, last uint64, most int) (calls []*call) {
 	of := func(addresses []string) map[string]any {
 		return map[string]any{"address": addresses, "fromBlock": hexOf(first), "toBlock": hexOf(last)}
@@ -166,7 +161,6 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 	return calls
 }
 
-// refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
 		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()),
@@ -174,9 +168,8 @@ func (c *Chain) refuseForeign(got blocks) {
 	}
 }
 
-// read reads some blocks from the first on, no more than the endpoint allows; from the last
-// one down if downwards. With recent, the hash of every block with logs is compared with
-// its header: such blocks may be replaced.
+// read reads some blocks, no more than the endpoint allows: from the first on, or from the last one down. With recent,
+// the hash of every block with logs is compared with its header: such blocks may be replaced.
 func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last uint64, downwards, recent bool) (blocks, error) {
 	for {
 		got := blocks{first: first, last: last}
@@ -188,8 +181,7 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 			}
 		}
 		logs := f.calls(got.first, got.last, int(e.addresses.Load()))
-		// The header of the last block tells that the endpoint has got there: without it, an
-		// empty answer means nothing.
+		// The header of the last block tells that the endpoint has it: without it, an empty answer means nothing.
 		end := headerCall(hexOf(got.last))
 		err := c.do(ctx, e, append(slices.Clone(logs), end)...)
 		if errors.Is(err, fetch.ErrTooLarge) && len(logs) > 0 {
@@ -223,7 +215,6 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 	}
 }
 
-// firstRefusal returns the first refusal of some calls; nil for none.
 func firstRefusal(calls []*call) *rpcError {
 	for _, of := range calls {
 		if refused, ok := errors.AsType[*rpcError](of.err); ok {
@@ -238,7 +229,7 @@ func (e *endpoint) narrow(refused *rpcError, asked uint64) error {
 	if refused.isAhead() {
 		return fmt.Errorf("%w: %w", errBehind, refused)
 	}
-	if !refused.isOfRange() || asked == 1 {
+	if refused.isGone() || refused.isUnsupported() || asked == 1 {
 		return refused
 	}
 	span, known := refusedSpan(refused, asked)
@@ -262,8 +253,7 @@ func (e *endpoint) split(refused *rpcError, of filter) bool {
 	return true
 }
 
-// doubt takes a smaller span for the next request after an error that may be of the range: a
-// limit that says nothing about a rate, a status for what is too large or takes too long.
+// doubt takes a smaller span after an error that may be of the range: another limit, or a status for too much.
 func (e *endpoint) doubt(err error, asked uint64) {
 	limited, isLimited := errors.AsType[*fetch.LimitedError](err)
 	answered, isAnswered := errors.AsType[*fetch.StatusError](err)

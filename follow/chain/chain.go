@@ -6,11 +6,10 @@
 // any more is written once more as withdrawn. So votes in parts add up, milestones are a
 // set, and a reorganization is logs of replaced blocks withdrawn and others appended.
 //
-// Four pollers read a chain, and a fifth asks for names. tip reads each new block. final reads blocks again once they are
-// final, from another endpoint where there is one, and mends what the first look missed.
-// backfill reads the past of each Governor, the newest blocks first, each twice. state asks
-// contracts for what changes without a log, and compares the votes of proposals that have
-// ended with their count.
+// Four pollers read a chain, and a fifth asks for names. tip reads each new block. final reads blocks again once they
+// are final, from another endpoint where there is one, and mends what the first look missed. backfill reads the past
+// of each Governor, the newest blocks first, each twice. state asks contracts for what changes without a log, and
+// compares the votes of proposals that have ended with their count.
 package chain
 
 import (
@@ -31,6 +30,8 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/telemetry"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -42,15 +43,13 @@ const (
 	pollerState    = "state"
 )
 
+// The times between two polls: of the head, so that a vote shows within 5 s, of the final block, of the past after a
+// failure or at its end, and of what changes without a log.
 const (
-	// defaultInterval is the time between two polls of the head: a vote shows within 5 s.
-	defaultInterval = 2 * time.Second
-	// finalInterval is the time between two polls of the final block.
-	finalInterval = 30 * time.Second
-	// backfillInterval is the pause after a failure or at the end of a backfill.
+	defaultInterval  = 2 * time.Second
+	finalInterval    = 30 * time.Second
 	backfillInterval = 30 * time.Second
-	// stateInterval is the time between two polls of what changes without a log.
-	stateInterval = time.Minute
+	stateInterval    = time.Minute
 )
 
 // Options describe a chain to follow.
@@ -115,7 +114,8 @@ type Chain struct {
 	// journal is set by Pollers.
 	journal *follow.Journal
 
-	// observed is when proposals were last asked about, and unobserved when that failed; only the poller of states uses them.
+	// observed is when proposals were last asked about, and unobserved when that failed; only the poller of states
+	// uses them.
 	observed, unobserved map[record.RefHash]time.Time
 	// apart has the Governors whose counts, final or of open votes, the poller of states asks for by themselves.
 	apart map[countOf]bool
@@ -125,8 +125,7 @@ type Chain struct {
 
 	// writing orders what pollers write: logs, and the records computed from them.
 	writing sync.Mutex
-	// began is true once position holds what the warehouse knows. Both, and the notes of
-	// Governors, are guarded by mu.
+	// began is true once position holds what the warehouse knows. mu guards both, and the notes of Governors.
 	mu       sync.Mutex
 	began    bool
 	position position
@@ -159,11 +158,10 @@ func newGovernor(chainID uint64, g Governor, of *delegating) *governor {
 func (c *Chain) ID() string { return "eip155:" + strconv.FormatUint(c.ChainID, 10) }
 
 // Sources returns the followed Governors.
-func (c *Chain) Sources() (sources []record.SourceRef) {
-	for _, g := range c.Governors {
-		sources = append(sources, record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, g.Address)})
-	}
-	return sources
+func (c *Chain) Sources() []record.SourceRef {
+	return warehouse.Values(c.Governors, func(g Governor) record.SourceRef {
+		return record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, g.Address)}
+	})
 }
 
 // Pollers returns the pollers of the chain; see the package comment.
@@ -202,9 +200,8 @@ func (c *Chain) poller(poll func(context.Context) (bool, error)) func(context.Co
 	}
 }
 
-// filterOf returns the addresses of some Governors and their timelocks, whose logs are read
-// whatever their event: an unknown one may state a proposal or a vote. Of tokens and
-// registries, which have many others, statements alone are.
+// filterOf returns the addresses of some Governors and their timelocks, whose logs are all read: an unknown event may
+// state a proposal or a vote. Of tokens and registries, which have many others, statements alone are.
 func filterOf(governors []*governor) (f filter) {
 	for _, g := range governors {
 		if g.delegating != nil {
@@ -218,13 +215,30 @@ func filterOf(governors []*governor) (f filter) {
 	return f
 }
 
-// emitters returns the Governors that a log of an address is about: the Governor itself, or
-// those whose timelock it is.
-func (c *Chain) emitters(address string) (found []*governor) {
-	for _, g := range c.governors {
-		if g.delegating == nil && slices.Contains(g.addresses(), address) {
-			found = append(found, g)
-		}
+// emitters returns the Governors that a log of an address is about: itself, or those whose timelock it is.
+func (c *Chain) emitters(address string) []*governor {
+	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool {
+		return g.delegating != nil || !slices.Contains(g.addresses(), address)
+	})
+}
+
+type metrics struct {
+	reorgs   prometheus.Observer
+	gaps     prometheus.Counter
+	span     prometheus.Gauge
+	requests *prometheus.CounterVec
+}
+
+// newMetrics registers metrics: the chain of a sources file that was read again goes on with those before.
+func newMetrics(o Options) *metrics {
+	chain := strconv.FormatUint(o.ChainID, 10)
+	return &metrics{
+		reorgs: telemetry.Histograms(o.Metrics, prometheus.HistogramOpts{
+			Name: "pnyx_follow_chain_reorganization_blocks", Help: "Reorganizations by the number of blocks that were replaced.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64},
+		}, "chain").WithLabelValues(chain),
+		gaps:     telemetry.Counters(o.Metrics, "pnyx_follow_chain_gaps_total", "Logs missing from the first read of their block.", "chain").WithLabelValues(chain),
+		span:     telemetry.Gauges(o.Metrics, "pnyx_follow_chain_range_blocks", "Blocks that the last eth_getLogs asked for.", "chain").WithLabelValues(chain),
+		requests: telemetry.Counters(o.Metrics, "pnyx_follow_chain_calls_total", "JSON-RPC calls by method.", "chain", "method").MustCurryWith(prometheus.Labels{"chain": chain}),
 	}
-	return found
 }

@@ -38,8 +38,7 @@ type facts struct {
 	probed bool
 	// name is the contract's, symbol its token's.
 	name, symbol string
-	// timelock is the address of the timelock; empty for none. grace is for how many seconds it keeps
-	// what may be executed; 0 for ever.
+	// timelock is the timelock's address; empty for none. grace is for how many seconds it keeps what is queued, or 0.
 	timelock string
 	grace    uint64
 	// token is the address of the token; empty for none.
@@ -98,7 +97,6 @@ type method struct {
 	result        string
 }
 
-// latest is the block at the head.
 const latest = "latest"
 
 // ask calls contracts at the head. The result of a method that does not exist or reverts is nil.
@@ -107,8 +105,7 @@ func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 	return results, err
 }
 
-// askAt calls contracts as of a block; held is false where every endpoint refuses that one: it lacks
-// its state.
+// askAt calls contracts as of a block; held is false where every endpoint refuses: it lacks the block's state.
 func (c *client) askAt(ctx context.Context, block string, methods ...method) (results []any, held bool, err error) {
 	results = make([]any, len(methods))
 	try := func(e *endpoint) error {
@@ -138,8 +135,7 @@ func (c *client) askAt(ctx context.Context, block string, methods ...method) (re
 	return results, held, err
 }
 
-// withState is each for calls as of an old block. That every endpoint refuses, in whatever words, is no error:
-// the call is as any other, and they lack the state.
+// withState is each for calls as of an old block. That every endpoint refuses is no error: they lack the state.
 func (c *client) withState(ctx context.Context, try func(*endpoint) error) error {
 	lacking := 0
 	err := c.each(ctx, 0, func(e *endpoint) error {
@@ -155,8 +151,7 @@ func (c *client) withState(ctx context.Context, try func(*endpoint) error) error
 	return err
 }
 
-// doAny is do for calls of contracts, which may answer as much as they like. Of a result that is too
-// large nothing is read, as of a method that does not exist.
+// doAny is do for calls of contracts, which may answer too much: nothing of that is read.
 func (c *client) doAny(ctx context.Context, e *endpoint, calls []*call) error {
 	err := c.do(ctx, e, calls...)
 	if !errors.Is(err, fetch.ErrTooLarge) {
@@ -173,8 +168,7 @@ func (c *client) doAny(ctx context.Context, e *endpoint, calls []*call) error {
 	return c.doAny(ctx, e, calls[half:])
 }
 
-// value decodes the result of an eth_call; nil for a method that does not exist or reverts.
-// The type "words" is all of it as numbers.
+// value decodes the result of an eth_call, as numbers for "words"; nil for a method that does not exist or reverts.
 func (c *call) value(kind string) (any, error) {
 	if refused, ok := errors.AsType[*rpcError](c.err); ok && refused.isReverted() {
 		return nil, nil //nolint:nilnil // an absent method is no error
@@ -215,8 +209,7 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 	return nil
 }
 
-// factsAt asks a contract for its facts as of a block; held is false where no endpoint has its
-// state.
+// factsAt asks a contract for its facts as of a block; held is false where no endpoint has its state.
 func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found facts, held bool, err error) {
 	if g.delegating != nil {
 		found.probed = true

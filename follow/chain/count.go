@@ -15,11 +15,9 @@ import (
 )
 
 const (
-	// maxRecounts bounds how often the blocks of one proposal are read again because the
-	// contract counts other votes: it may count in a way that no event states.
+	// maxRecounts bounds how often the blocks of one proposal are read again: an unknown event may state votes.
 	maxRecounts = 3
-	// countDelay is how long after the end of voting the votes are counted. Contracts on
-	// chains whose clock is another chain's see its blocks minutes later.
+	// countDelay is how long after the end votes are counted: contracts may see their clock's blocks minutes later.
 	countDelay = 10 * time.Minute
 )
 
@@ -42,9 +40,8 @@ type countOf struct {
 // counter compares votes with the contracts' own counts.
 type counter struct{ *Chain }
 
-// countEnded compares the votes that are held on proposals that have ended with the
-// contract's own count, once for each proposal. Where they differ, it reads the blocks of
-// the proposal again, from one endpoint after another.
+// countEnded compares the votes held on each proposal that has ended with the contract's own count, once. Where they
+// differ, it reads the blocks of the proposal again, from one endpoint after another.
 func (c counter) countEnded(ctx context.Context) error {
 	var failed error
 	for _, due := range c.uncounted() {
@@ -163,8 +160,7 @@ func (c counter) setStated(p polled, texts []string) (before []string) {
 	return before
 }
 
-// uncounted returns the proposals whose last blocks are final and whose votes were not compared with the
-// contract's count, as due does.
+// uncounted returns, as due does, the proposals that ended in final blocks and were not compared with the count.
 func (c counter) uncounted() [][]polled {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
@@ -205,10 +201,9 @@ func (c counter) due(final bool, is func(*note) bool) (lists [][]polled) {
 	return slices.DeleteFunc(append(lists, together), func(of []polled) bool { return len(of) == 0 })
 }
 
-// counted returns what a contract counts of a proposal, in the order of governorSides; nil
-// where it does not say. votes are the words of proposalVotes, parts the words of the
-// proposal's struct, which contracts like Bravo (and Alpha, without abstentions) lay out as
-// id, proposer, eta, start, end, for, against, abstain.
+// counted returns what a contract counts of a proposal, in the order of governorSides; nil where it does not say: the
+// words of proposalVotes, or of the proposal's struct, which contracts like Bravo (and Alpha, without abstentions)
+// lay out as id, proposer, eta, start, end, for, against, abstain.
 func (p polled) counted(votes, parts any) *[3]*big.Int {
 	if sides, _ := votes.([]*big.Int); len(sides) == 3 {
 		return &[3]*big.Int{sides[0], sides[1], sides[2]}
@@ -252,8 +247,7 @@ func (p polled) exceeds(stated [3]*big.Int, held counts.VoteTotals) bool {
 	return err == nil && held.Rounded == 0 && power.GreaterThan(held.Power)
 }
 
-// readVotesAgain reads the blocks from a proposal's creation to its end and mends what is
-// held of them.
+// readVotesAgain reads the blocks from a proposal's creation to its end and mends what is held of them.
 func (c counter) readVotesAgain(ctx context.Context, p polled) error {
 	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, []records.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
 	if err != nil {
@@ -283,8 +277,7 @@ func (c counter) readVotesAgain(ctx context.Context, p polled) error {
 	return err
 }
 
-// blockAt returns the first block between two that is not before a time, the last one if
-// there is none.
+// blockAt returns the first block between two that is not before a time, the last one if there is none.
 func (c counter) blockAt(ctx context.Context, e *endpoint, at time.Time, first, last uint64) (uint64, error) {
 	for first < last {
 		const parts = 16

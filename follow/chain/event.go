@@ -10,6 +10,7 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -23,8 +24,7 @@ const (
 	eventText eventKind = "text"
 	// eventActions replaces what a proposal executes.
 	eventActions eventKind = "actions"
-	// eventEnd replaces the end of voting, eventExtended as well, because the quorum was
-	// reached late.
+	// eventEnd replaces the end of voting; eventExtended, too, because the quorum was reached late.
 	eventEnd      eventKind = "end"
 	eventExtended eventKind = "extended"
 	// eventVote adds power to a voter's ballot, eventReduced takes power from it.
@@ -45,8 +45,7 @@ const (
 	eventOther eventKind = "other"
 )
 
-// layout is the kind and the parameters of an event. Which of them are indexed, the number
-// of topics of a log tells: contracts with the same event differ in it.
+// layout is the kind and the parameters of an event. How many are indexed differs, and the topics of a log tell.
 type layout struct {
 	kind  eventKind
 	types []string
@@ -77,8 +76,7 @@ type event struct {
 	proposal string
 	// voter is the address of a voter, proposer the address of a new proposal's author.
 	voter, proposer string
-	// sides is the power of a vote in smallest units, in the order of governorSides; parts is
-	// how its params divide it, where they may. What counts, the contract's mode says.
+	// sides is the power of a vote in smallest units, as governorSides; parts is how its params may divide it.
 	sides [3]*big.Int
 	parts *[3]*big.Int
 	// start and end are clock values; of a queued proposal, end is the earliest execution in seconds.
@@ -145,10 +143,42 @@ func parse(topics []string, data string) (event, error) {
 	return e, nil
 }
 
+// calldatas is the place of the calldata in an event that states actions: after targets, values and signatures.
+const calldatas = 5
+
+// readActions reads the actions in the data of a log; nil if they are not coded as the event
+// declares. Texts are read as bytes: what a proposal executes is known whatever its text is.
+func readActions(types []string, data []byte) []*record.Action {
+	at := slices.Index(types, "bytes[]")
+	if at < calldatas-2 { // the targets are in a topic
+		return nil
+	}
+	values, err := abi.DecodeValues("("+strings.ReplaceAll(strings.Join(types, ","), "string", "bytes")+")", data)
+	if err != nil {
+		return nil
+	}
+	targets := values[at-3].Items
+	actions := make([]*record.Action, len(targets))
+	for _, column := range values[at-2 : at+1] {
+		if len(column.Items) != len(targets) {
+			return nil
+		}
+	}
+	for i, target := range targets {
+		signature := string(values[at-1].Items[i].Bytes())
+		if len(signature) > record.MaxSignature {
+			return nil
+		}
+		actions[i] = &record.Action{
+			Target: target.Value, Value: values[at-2].Items[i].Value, Signature: validText(signature), Calldata: values[at].Items[i].Bytes(),
+		}
+	}
+	return actions
+}
+
 // validText replaces what is not UTF-8: a vote counts whatever bytes its reason has.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// readVote reads voter, proposal, support, power and the rest of a vote.
 func (e *event) readVote(of layout, values fields) error {
 	e.voter, e.proposal = values.text(0), values.number(1).String()
 	if len(values) > 4 {
@@ -181,8 +211,7 @@ func (e *event) readParts(params []byte) {
 	}
 }
 
-// powers returns the power of a vote by side. A contract that counts in parts takes them from
-// the params whatever the support is; elsewhere they count only where the support is no side.
+// powers returns the power of a vote by side: from params in parts, or where the support is no side.
 func (e *event) powers(of rules) [3]*big.Int {
 	switch parts := e.parts; {
 	case parts == nil, !of.InParts && e.sides != [3]*big.Int{}:

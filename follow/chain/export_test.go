@@ -20,7 +20,7 @@ type RPCError = rpcError
 // RefusedSpan exports refusedSpan.
 func RefusedSpan(e *RPCError, asked uint64) (span uint64, known bool) { return refusedSpan(e, asked) }
 
-// IsLimit, IsPruned and IsAhead export what an error says.
+// IsLimit, IsGone and IsAhead export what an error says.
 func IsLimit(e *RPCError) bool { return e.isLimit() }
 
 func IsUnknown(e *RPCError) bool {
@@ -29,8 +29,8 @@ func IsUnknown(e *RPCError) bool {
 }
 func IsReverted(e *RPCError) bool { return e.isReverted() && !e.isLimit() }
 
-func IsPruned(e *RPCError) bool { return e.isPruned() }
-func IsAhead(e *RPCError) bool  { return e.isAhead() }
+func IsGone(e *RPCError) bool  { return e.isGone() }
+func IsAhead(e *RPCError) bool { return e.isAhead() }
 
 // NodeOf exports nodeOf, in hexadecimal.
 func NodeOf(name string) string { return fmt.Sprintf("0x%064x", nodeOf(name)) }

@@ -53,14 +53,9 @@ type ballot struct {
 	withdrawn bool
 }
 
-// live returns the logs that count: logs of blocks that stand, or, where none does, logs
-// of the last block that was replaced, so that what it stated can be withdrawn.
+// live returns the logs of blocks that stand, or, to withdraw what they stated, of the last block that was replaced.
 func live(logs []records.ChainLog) (standing []records.ChainLog, withdrawn bool) {
-	for _, l := range logs {
-		if !l.Withdrawn {
-			standing = append(standing, l)
-		}
-	}
+	standing = slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool { return l.Withdrawn })
 	slices.SortStableFunc(standing, func(a, b records.ChainLog) int {
 		return cmp.Or(cmp.Compare(a.BlockNumber, b.BlockNumber), cmp.Compare(a.LogIndex, b.LogIndex))
 	})
@@ -73,8 +68,9 @@ func live(logs []records.ChainLog) (standing []records.ChainLog, withdrawn bool)
 
 // foldProposal computes a proposal from its logs; known is false if none states it.
 func foldProposal(logs []records.ChainLog) (p proposal, known bool) {
-	isCreation := func(l records.ChainLog) bool { return layouts()[l.Topics[0]].kind == eventCreated }
-	creations := slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool { return !isCreation(l) })
+	creations := slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool {
+		return layouts()[l.Topics[0]].kind != eventCreated
+	})
 	creations, p.withdrawn = live(creations)
 	if len(creations) == 0 {
 		return p, false
@@ -131,8 +127,7 @@ func (p *proposal) apply(l records.ChainLog, e event) {
 	}
 }
 
-// pass adds a milestone. Contracts repeat some: the first counts, except that voting can be
-// extended, and actions be replaced, several times.
+// pass adds a milestone once, but for extended voting and replaced actions: contracts repeat some.
 func (p *proposal) pass(kind string, l records.ChainLog) {
 	repeated := func(m record.Milestone) bool {
 		return m.Type == kind && kind != "extended" && kind != record.ActionsChangedMilestone
@@ -179,4 +174,23 @@ func foldBallot(of rules, logs []records.ChainLog) (b ballot, known bool) {
 	b.reason = strings.Join(reasons, "\n\n")
 	negative := slices.ContainsFunc(b.sides[:], func(n *big.Int) bool { return n.Sign() < 0 })
 	return b, known && !negative
+}
+
+func (p *proposal) execute(l records.ChainLog, actions []*record.Action) {
+	p.actions = actions
+	for _, a := range actions {
+		a.Block, a.TxHash, a.LogIndex = l.BlockNumber, l.TxHash, l.LogIndex
+	}
+}
+
+// setActions adds what a proposal executes to its record. Where a module counts the votes, that is not known.
+func (p *proposal) setActions(r *record.Proposal) {
+	if p.actions == nil {
+		return
+	}
+	chain := r.SourceID[:strings.LastIndexByte(r.SourceID, ':')]
+	for _, a := range p.actions {
+		a.Chain = chain
+	}
+	r.SetActions(len(p.actions), p.actions)
 }

@@ -12,9 +12,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// noteLacking says in the cursor of each Governor what its contract states and is not held:
-// logs that are not read, votes on proposals that no log creates, a counting mode that is not
-// known. It asks the warehouse only after something changed that may bear on it.
+// noteLacking says in the cursor of each Governor what its contract states and is not held. It asks the warehouse only
+// after something changed that may bear on it.
 func (c *Chain) noteLacking(ctx context.Context) error {
 	if !c.unsure.Swap(false) {
 		return nil
@@ -75,8 +74,7 @@ func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
 	return strings.Join(lacks, "; ")
 }
 
-// unknownRules returns the counting modes of a Governor's proposals with a word that is not known, and of
-// how many the clock is not known.
+// unknownRules returns the counting modes of a Governor with an unknown word, and the number of unknown clocks.
 func (c *Chain) unknownRules(g *governor) (modes []string, elsewhere int) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

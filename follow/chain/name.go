@@ -18,8 +18,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// names reads primary names of the Ethereum Name Service, and verifies them: the name of an address counts
-// if the name's own record leads back to the address.
+// names reads primary names of the Ethereum Name Service. One counts if its own record leads back to the address.
 type names struct{ *Chain }
 
 func (c names) poller(journal *follow.Journal) follow.Poller {
@@ -29,8 +28,7 @@ func (c names) poller(journal *follow.Journal) follow.Poller {
 	return poller
 }
 
-// primaryNames returns the primary names of addresses as of the final block. An address whose name is not
-// in normal form has none.
+// primaryNames returns the primary names of addresses, those in normal form alone, as of the final block.
 func (c names) primaryNames(ctx context.Context, addresses []string) (map[string]record.Name, error) {
 	block := latest
 	if final := c.at().final.Number; final > 0 {
@@ -102,8 +100,7 @@ func (c names) askNames(ctx context.Context, block string, methods []method) ([]
 	return said, err
 }
 
-// askResolvers asks contracts that anybody may have made, at a block whose state an endpoint has. One that no
-// endpoint can answer for, in time or in size, states nothing.
+// askResolvers asks contracts that anybody may have made. One that no endpoint can answer for states nothing.
 func (c names) askResolvers(ctx context.Context, block string, methods []method) ([]any, error) {
 	said, held, err := c.client.askAt(ctx, block, methods...)
 	refused, is := errors.AsType[*rpcError](err)

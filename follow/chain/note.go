@@ -15,12 +15,10 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// note is what calls said about a proposal, and what was worked out from it. It outlives
-// the process as a followed item.
+// note is what calls said about a proposal, and what follows. It outlives the process as a followed item.
 type note struct {
 	Start, End moment
-	// Rules are the rules at the block that created it; nil until known. Withdrawn is true if
-	// all blocks that stated the proposal were replaced.
+	// Rules are of the block that created it; nil until known. Withdrawn is true if all such blocks were replaced.
 	Rules     *rules `json:",omitempty"`
 	Withdrawn bool   `json:",omitempty"`
 	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
@@ -37,16 +35,13 @@ type note struct {
 	Deadline bool `json:",omitempty"`
 	// Elsewhere is true if the clock counts the blocks of a chain that is not named: no time is known.
 	Elsewhere bool `json:",omitempty"`
-	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
-	// nil for none. Undated is true while no log of the timelock says when it was.
+	// Executed is the timelock's execution that the Governor did not notice, Undated if no log says when it was.
 	Executed *record.Milestone `json:",omitempty"`
 	Undated  bool              `json:",omitempty"`
-	// Counted is true once the votes held agreed with the contract's count, or the contract
-	// stated none; Recounts is how often they did not.
+	// Counted is true once the votes agreed with the contract's count, or it states none; Recounts counts the others.
 	Counted  bool `json:",omitempty"`
 	Recounts int  `json:",omitempty"`
-	// Stated is the contract's count in smallest units, in the order of governorSides, where it
-	// differs from the votes held.
+	// Stated is the contract's count in smallest units, as governorSides, where it differs from the votes held.
 	Stated []string `json:",omitempty"`
 	// SupplyAsked is the start for which the token was asked for its supply.
 	SupplyAsked string `json:",omitempty"`
@@ -87,8 +82,7 @@ const (
 	paceBlocks = 1_000
 	// finalDepth is the depth at which a block of another chain's clock counts as final.
 	finalDepth = 65
-	// estimateTolerance is the least change of an estimated time that is written: each is a
-	// new version of the proposal.
+	// estimateTolerance is the least change of an estimate that is written, as a new version of the proposal.
 	estimateTolerance = time.Minute
 )
 
@@ -108,11 +102,7 @@ func (c consultant) clockNow(ctx context.Context) (now clockNow, err error) {
 		}
 		return err
 	})
-	if c.clockClient == c.client {
-		c.mu.Lock()
-		now.final = c.position.final.Number
-		c.mu.Unlock()
-	} else {
+	if now.final = c.at().final.Number; c.clockClient != c.client {
 		now.final = now.head.number() - min(now.head.number(), finalDepth)
 	}
 	return now, err
@@ -153,8 +143,7 @@ func (c consultant) settle(ctx context.Context, m *moment, value *big.Int, secon
 	})
 }
 
-// estimate estimates the time of a block to come; a time that was estimated before stays
-// unless it is off by more than a hundredth of the time left.
+// estimate estimates the time of a block to come; an earlier estimate stays unless it is off by a hundredth.
 func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 	const mostBlocks = 1 << 40 // beyond it no estimate is a time
 	if ahead > mostBlocks {
@@ -179,8 +168,7 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal, logged bool) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
-	// asked and moves are true where the contract is asked for the quorum and for the end, before is the
-	// quorum that was known.
+	// asked and moves: the contract is asked for the quorum and for the end. before is the quorum that was known.
 	asked, moves, before := make([]bool, len(proposals)), make([]bool, len(proposals)), make([]string, len(proposals))
 	for i, p := range proposals {
 		changed, err := c.learnRules(ctx, g, p)
@@ -245,8 +233,7 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 	return renewed, nil
 }
 
-// countsElsewhere reports whether the start of a vote is no block of this chain, the clock's by its
-// settings: it is before the block that created the proposal, or to come although voting has begun.
+// countsElsewhere reports whether the start of a vote is no block of this chain: before its creation, or yet to come.
 func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 	if c.clockClient != c.client || seconds {
 		return false
@@ -285,9 +272,8 @@ func endIn(deadline any) *big.Int {
 	return nil
 }
 
-// setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
-// every caller at any time. Where no endpoint has the state of that block, the present one is as
-// good unless the contract has changed since: then the one that was known before stays.
+// setFinalQuorum takes the quorum as of the block in which voting ended, the same for every caller at any time. Without
+// its state, the present one is as good unless the contract has changed since: then the known one stays.
 func (c consultant) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(pollerFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
@@ -319,8 +305,7 @@ func (c consultant) setFinalQuorum(ctx context.Context, g *governor, p proposal,
 	return nil
 }
 
-// lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the
-// one as of that end.
+// lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the one as of that end.
 func (n *note) lacksFinalQuorum(final *time.Time) bool {
 	end := n.knownEnd()
 	return end != nil && final != nil && !end.Time().After(*final) && n.QuorumEnd != n.End.Value
@@ -358,8 +343,7 @@ func (n *note) setState(said any) {
 // quorumWays is the number of ways in which contracts state a quorum.
 const quorumWays = 4
 
-// quorumMethods returns the ways in which contracts state the quorum of a proposal, the most
-// specific first.
+// quorumMethods returns the ways in which contracts state the quorum of a proposal, the most specific first.
 func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
 	return [quorumWays]method{
 		{address, "quorumVotes(uint256)", []*big.Int{id}, "uint256"},
@@ -369,8 +353,7 @@ func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
 	}
 }
 
-// asksQuorum reports whether the contract is asked for the quorum: until it has stated one, and
-// while voting may change it.
+// asksQuorum reports whether the contract is asked for the quorum: until it states one, and while voting may change it.
 func (n *note) asksQuorum(now time.Time) bool {
 	isFinal := n.QuorumEnd != "" && n.QuorumEnd == n.End.Value
 	isOver := n.End.At != nil && n.End.At.Time().Before(now)
@@ -401,8 +384,7 @@ func (n *note) setQuorum(said []any, id string, now time.Time) {
 	n.QuorumKnown = n.QuorumKnown || n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(behind).Before(now)
 }
 
-// findExecution dates the execution of a proposal that the timelock executed without its
-// Governor: the operation that was scheduled just before the proposal was queued.
+// findExecution dates an execution without the Governor: of the operation scheduled just before queueing.
 func (c consultant) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
 	n.Executed, n.Undated = nil, n.State == "executed" && p.reached != "executed" && p.queued != nil
 	if !n.Undated {
@@ -458,8 +440,7 @@ func (c consultant) loadNotes(ctx context.Context) error {
 	return nil
 }
 
-// announce stores an empty note for each new proposal before its record: where the note itself is not written,
-// the contract is asked again.
+// announce stores an empty note for each new proposal before its record: without its note, the contract is asked.
 func (c consultant) announce(ctx context.Context, g *governor, proposals []proposal) error {
 	proposals = slices.DeleteFunc(slices.Clone(proposals), func(p proposal) bool { return g.note(p.id).stored })
 	err := records.WriteFollowedItems(ctx, c.journal.Warehouse, warehouse.Values(proposals, func(p proposal) records.FollowedItem {

@@ -44,8 +44,7 @@ type observer struct{ *Chain }
 type execution struct {
 	proposal record.ProposalRef
 	executor string
-	// open is true while the actions may still be executed, as of block tip; executedBy is the transaction that did so,
-	// empty if not known.
+	// open is true while, as of tip, the actions may be executed; executedBy is the transaction that did, if known.
 	open       bool
 	tip        uint64
 	executedBy string
@@ -53,8 +52,7 @@ type execution struct {
 	held       records.Observation
 }
 
-// observe asks about some of the proposals that are due: those never asked about, those whose actions were
-// replaced, and by the hour those that may still be executed.
+// observe asks about some due proposals: new ones, those with other actions, and executable ones by the hour.
 func (c observer) observe(ctx context.Context) error {
 	due, err := c.due(ctx)
 	if err != nil || len(due) == 0 {
@@ -138,8 +136,7 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	return due, err
 }
 
-// ask returns what a node says of a proposal as of its newest block, of an open one as of the block up to which
-// logs say that it is.
+// ask returns what a node says of a proposal: as of its newest block, or, of an open one, as of the tip.
 func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation, err error) {
 	asked := headerCall(latest)
 	if x.open {
@@ -228,8 +225,7 @@ func viewAt(to, signature, at string) *call {
 	return &call{method: callMethod, params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
 }
 
-// do makes calls. What a node refuses, or what is too large to read, is not known; that it limits requests is
-// an error.
+// do makes calls. What is refused or too large is not known; that a node limits requests is an error.
 func (c observer) do(ctx context.Context, e *endpoint, calls []*call) error {
 	err := c.client.do(ctx, e, calls...)
 	tooLarge := errors.Is(err, fetch.ErrTooLarge)
@@ -292,4 +288,79 @@ func decimalsIn(c *call) *uint8 {
 		return nil
 	}
 	return &data[wordBytes-1]
+}
+
+// maxSettings bounds the settings that are asked about for a proposal.
+const maxSettings = 50
+
+// settings asks for the values that the calls of a proposal replace, as of the newest block while they may be
+// executed, or of the block before they were. What no function returns, or the node does not have any more, is not
+// known.
+func (c observer) settings(
+	ctx context.Context, e *endpoint, x *execution, actions []abi.Decoded, head uint64, of []record.ObservedAddress,
+) error {
+	at, err := c.blockBefore(ctx, e, x, head)
+	if err != nil || at == "" {
+		return err
+	}
+	type asked struct {
+		function, kind string
+		of             *record.ObservedAddress
+		calls          []*call
+	}
+	var all []asked
+	var calls []*call
+	for i := range actions {
+		actions[i].Visit(func(d *abi.Decoded) {
+			getters, kind := d.Getters()
+			place := slices.IndexFunc(of, func(a record.ObservedAddress) bool { return a.Address == d.Target })
+			if len(getters) == 0 || d.Chain != c.ID() || place < 0 || len(all) == maxSettings {
+				return
+			}
+			one := asked{function: d.Function, kind: kind, of: &of[place]}
+			for _, getter := range getters {
+				one.calls = append(one.calls, viewAt(d.Target, getter, at))
+			}
+			all, calls = append(all, one), append(calls, one.calls...)
+		})
+	}
+	if err := c.do(ctx, e, calls); err != nil {
+		return err
+	}
+	for _, a := range all {
+		for _, made := range a.calls {
+			word, err := made.bytes()
+			values, err2 := abi.DecodeValues("("+a.kind+")", word)
+			if err != nil || err2 != nil || len(word) != wordBytes {
+				continue
+			}
+			if a.of.Settings == nil {
+				a.of.Settings = map[string]string{}
+			}
+			a.of.Settings[a.function] = values[0].Value
+			break
+		}
+	}
+	return nil
+}
+
+// blockBefore returns the block whose state the calls of a proposal change; empty if that is not known.
+func (c observer) blockBefore(ctx context.Context, e *endpoint, x *execution, head uint64) (string, error) {
+	if x.open {
+		return hexOf(head), nil
+	}
+	if x.executedBy == "" {
+		return "", nil
+	}
+	asked := &call{method: "eth_getTransactionReceipt", params: []any{x.executedBy}}
+	if err := c.do(ctx, e, []*call{asked}); err != nil {
+		return "", err
+	}
+	var receipt struct {
+		BlockNumber quantity `json:"blockNumber"`
+	}
+	if asked.err == nil && fetch.Decode(asked.result, &receipt) == nil && receipt.BlockNumber > 0 {
+		return hexOf(uint64(receipt.BlockNumber) - 1), nil
+	}
+	return "", nil // the node does not have it any more
 }

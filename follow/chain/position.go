@@ -17,11 +17,9 @@ type position struct {
 	// final is the last block that was read twice and is not replaced any more.
 	final block
 	tip   block
-	// held are the blocks from final to tip by whose hash a reorganization is noticed,
-	// ascending: those with logs, the last one of each range, the head.
+	// held are the blocks from final to tip whose hashes are compared: with logs, last of a range, the head.
 	held []block
-	// orphaned is the highest block that was read of a branch that a reorganization replaced;
-	// 0 once the new branch is read.
+	// orphaned is the highest block read of a replaced branch; 0 once the new branch is read.
 	orphaned uint64
 	// reorgs counts the reorganizations that the cursor does not count yet.
 	reorgs uint64
@@ -60,8 +58,7 @@ func (c *Chain) moved(poller string, to header) records.FollowCursor {
 	return cursor
 }
 
-// begin reads what the warehouse knows of the chain, once. Reading begins at the last final
-// block: what was read above it is compared again.
+// begin reads what the warehouse knows of the chain, once. What was read above the last final block is compared again.
 func (c *Chain) begin(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -109,8 +106,7 @@ func (c *Chain) begin(ctx context.Context) error {
 	return nil
 }
 
-// readSince returns since when each contract is read: from now on where the blocks up to the final one were read
-// without it.
+// readSince returns since when each contract is read: from now on where the last blocks were read without it.
 func (c *Chain) readSince(final finalPosition) map[string]uint64 {
 	since := map[string]uint64{}
 	for _, g := range c.governors {
@@ -139,8 +135,7 @@ func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 	return nil
 }
 
-// firstFinal returns the final block at which reading begins: the cursor's, or the
-// present one. A present one becomes the cursor before anything is read.
+// firstFinal returns the final block at which reading begins: the cursor's, or the present one, which becomes it.
 func (c *Chain) firstFinal(ctx context.Context) (final finalPosition, err error) {
 	if cursor := c.cursor(pollerFinal); cursor.Position != "" {
 		return final, cursor.ReadPosition(&final)

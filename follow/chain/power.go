@@ -33,9 +33,8 @@ type askedPowers struct {
 	differed, silent bool
 }
 
-// readPowers asks each token, by the hour, for the powers of its first delegates as of the final block, and
-// writes those that its logs do not come to. Then it asks at the next final block again: a log that was
-// missed is not missed twice.
+// readPowers asks each token, by the hour, for the powers of its first delegates as of the final block, and writes
+// those that its logs do not come to. Then it asks at the next final block: a log is not missed twice.
 func (c tokens) readPowers(ctx context.Context) (failed error) {
 	final, now := c.at().final, c.Clock.Now()
 	var records []record.Record
@@ -102,8 +101,7 @@ func (c tokens) statedPowers(ctx context.Context, g *governor, as block) ([]reco
 	return append(all, &record.DelegatePower{Placed: placed, Delegate: zeroAddress}), nil
 }
 
-// askPowers asks a token for the powers of delegates as of a block. Tokens made before OpenZeppelin's have
-// the second method.
+// askPowers asks a token for powers as of a block. Tokens made before OpenZeppelin's have the second method.
 func (c tokens) askPowers(ctx context.Context, g *governor, of []feed.PowerChange, as block) (answers []any, held bool, err error) {
 	answers = make([]any, len(of))
 	for _, signature := range []string{"getVotes(address)", "getCurrentVotes(address)"} {

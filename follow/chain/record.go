@@ -16,15 +16,13 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ref returns the reference of a proposal of a Governor. Two Governors may have the same
-// id, which hashes the content alone.
+// ref returns the reference of a proposal. Two Governors may have the same id, which hashes the content alone.
 func (g *governor) ref(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Governor, ExternalID: g.source.ID + "/" + id}
 }
 
-// proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be
-// represented: an unreachable quorum is kept as published alone, as is one of
-// which it is unknown what counts towards it.
+// proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be represented: an
+// unreachable quorum is kept as published alone, as is one of which it is unknown what counts towards it.
 func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r *record.Proposal, left error) {
 	n, counts, ref := g.note(p.id), g.rulesOf(p.id), g.ref(p.id)
 	created := governance.TimestampOf(p.created.BlockAt)
@@ -104,8 +102,7 @@ func title(description string) string {
 	return strings.TrimSpace(strings.TrimLeft(line, "#"))
 }
 
-// state returns the state of a proposal. A log of its end says more than a call that an
-// endpoint behind the head may have answered.
+// state returns the state of a proposal. A log of its end says more than a call, maybe of an endpoint behind.
 func state(p proposal, n *note) string {
 	final := []string{"executed", "canceled"}
 	after := append([]string{"expired"}, final...)
@@ -117,9 +114,8 @@ func state(p proposal, n *note) string {
 	}
 }
 
-// ballotRecord returns a ballot as the warehouse keeps it. Power on several sides is a
-// weighted vote. A ballot whose power cannot be represented has none: left says why, and the raw
-// choice has its smallest units.
+// ballotRecord returns a ballot as the warehouse keeps it. Power on several sides is a weighted vote. Power that cannot
+// be represented is left out: left says why, and the raw choice has its smallest units.
 func (g *governor) ballotRecord(b ballot) (r *record.Ballot, left error) {
 	r = &record.Ballot{
 		Proposal: g.ref(b.proposal), VoteID: b.proposal + "/" + b.voter, Voter: b.voter,

@@ -16,8 +16,7 @@ var (
 )
 
 const (
-	// firstSpan is the number of blocks that the first eth_getLogs asks for, maxSpan that to
-	// which it grows.
+	// firstSpan is the number of blocks of the first eth_getLogs, maxSpan that to which it grows.
 	firstSpan, maxSpan = 500, 10_000
 	// limitCode is the code of any limit: on the rate, or on the range or its logs.
 	limitCode = -32005
@@ -44,9 +43,9 @@ var (
 	}
 	halved = regexp.MustCompile(`(?i)exceeds? (?:max|limit|the max)|(?:range|size|results?|logs|blocks) [a-z ]*exceed|exceed[a-z ]* (?:range|size|results?|logs|blocks)|` +
 		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|deadline exceeded|query returned more than|no backend is currently healthy`)
-	prunedText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available`)
-	// stateText are the words for the state of an old block that is gone.
-	stateText = regexp.MustCompile(`(?i)\bstate\b.{0,80}(?:unavailable|not (?:be )?(?:available|found)|pruned|discarded|indexed)|(?:no|historical) state|\barchive\b|` +
+	// goneText are the words for the state or the logs of an old block that the endpoint does not keep.
+	goneText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available|` +
+		`\bstate\b.{0,80}(?:unavailable|not (?:be )?(?:available|found)|pruned|discarded|indexed)|(?:no|historical) state|\barchive\b|` +
 		`is pruned|out ?of ?range ?error|distance to target block|metadata is not found`)
 	aheadText = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|` +
 		`(?:beyond|greater than) (?:the |current |latest )*(?:head|block|executed)|blocks? .{0,80}cannot be found`)
@@ -69,8 +68,7 @@ func (e *rpcError) text() string {
 	return e.Message + ": " + data
 }
 
-// isLimit reports a limit on the rate, not on the range: by a code that says so, or by words
-// that name no range.
+// isLimit reports a limit on the rate, not on the range: by its code, or by words that name no range.
 func (e *rpcError) isLimit() bool {
 	switch e.Code {
 	case 429, -32007, -32016, -32029: // Alchemy, QuickNode, Base, Moralis
@@ -84,24 +82,18 @@ func (e *rpcError) isLimit() bool {
 	return e.Code == limitCode && !ofRange
 }
 
-// isUnderstood reports an error that says more than that the endpoint does not answer now: the
-// call is wrong, or what it asks for is not there or too much.
+// isUnderstood reports an error about the call, not only that the endpoint does not answer now.
 func (e *rpcError) isUnderstood() bool {
 	switch e.Code {
 	case -32700, -32600, -32601, -32602:
 		return true
 	}
 	_, ofRange := refusedSpan(e, maxSpan)
-	return ofRange || e.isPruned() || stateText.MatchString(e.text()) || e.isAhead() || e.isFailure() || e.isUnsupported() || e.isUnknownTag()
+	return ofRange || e.isGone() || e.isAhead() || e.isFailure() || e.isUnsupported() || e.isUnknownTag()
 }
 
-// isOfRange reports whether a refusal of logs may be one of their range, whatever its words.
-func (e *rpcError) isOfRange() bool {
-	return !e.isPruned() && !stateText.MatchString(e.text()) && !e.isUnsupported()
-}
-
-// isPruned reports that the endpoint keeps neither the state nor the logs so far back.
-func (e *rpcError) isPruned() bool { return prunedText.MatchString(e.text()) }
+// isGone reports that the endpoint does not keep the state or the logs so far back.
+func (e *rpcError) isGone() bool { return goneText.MatchString(e.text()) }
 
 // isAhead reports that the endpoint does not have the block yet, or no longer.
 func (e *rpcError) isAhead() bool { return aheadText.MatchString(e.text()) }
@@ -120,8 +112,7 @@ func (e *rpcError) isUnsupported() bool {
 // isUnknownTag reports that the endpoint knows no final block.
 func (e *rpcError) isUnknownTag() bool { return unknownTag.MatchString(e.text()) }
 
-// refusedSpan returns how many blocks to ask for after asked were refused; known is false
-// for an error that says nothing about the range.
+// refusedSpan returns how many blocks to ask for after a refusal; known is false if it is not of the range.
 func refusedSpan(e *rpcError, asked uint64) (span uint64, known bool) {
 	span, known = statedSpan(e.text(), asked)
 	if !known && !halved.MatchString(e.text()) {

@@ -59,7 +59,7 @@ func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 				refused.Data = []byte(`"` + data)
 			}
 			got, known := chain.RefusedSpan(refused, asked)
-			if !known || got != tt.want || chain.IsLimit(refused) || chain.IsAhead(refused) || chain.IsPruned(refused) {
+			if !known || got != tt.want || chain.IsLimit(refused) || chain.IsAhead(refused) || chain.IsGone(refused) {
 				t.Errorf("got %d blocks, known %t, want %d and no other class", got, known, tt.want)
 			}
 		})
@@ -84,8 +84,8 @@ func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 		text string
 		is   func(*chain.RPCError) bool
 	}{
-		"not an archive":           {-32000, "missing trie node 00ab (path ) state is not available", chain.IsPruned},
-		"pruned logs":              {4444, "history has been pruned for this block", chain.IsPruned},
+		"not an archive":           {-32000, "missing trie node 00ab (path ) state is not available", chain.IsGone},
+		"pruned logs":              {4444, "history has been pruned for this block", chain.IsGone},
 		"beyond the head":          {-32000, "invalid block range params", chain.IsAhead},
 		"a replaced hash":          {-32000, "unknown block", chain.IsAhead},
 		"beyond geth's head":       {-32602, "block range extends beyond current head block", chain.IsAhead},

@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request with its retries: an endpoint that hangs is left for
-	// the next one.
+	// requestTimeout bounds one request with its retries: the next endpoint is asked instead of one that hangs.
 	requestTimeout = 20 * time.Second
 	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
 	maxBatch = 50
@@ -83,8 +82,7 @@ func newClient(chainID uint64, hosts []*fetch.Host, c *clock.Clock, sent *promet
 	return all
 }
 
-// each tries the endpoints one after the other, from the one at a position on, until one
-// succeeds. It returns all errors when none does.
+// each tries the endpoints in turn, from a position on, until one succeeds. It returns all errors if none does.
 func (c *client) each(ctx context.Context, first int, try func(*endpoint) error) error {
 	var failed error
 	for i := range c.endpoints {
@@ -121,8 +119,7 @@ func (c *client) identify(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// do makes calls in their order, as batches where the endpoint takes them. The error is that
-// of a request; each call has an error of its own.
+// do makes calls in their order, as batches where the endpoint takes them. A refused call has an error of its own.
 func (c *client) do(ctx context.Context, e *endpoint, calls ...*call) error {
 	for len(calls) > 0 {
 		some := calls[:min(len(calls), maxBatch)]
@@ -188,16 +185,16 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 	return assign(calls, answers)
 }
 
-// isRefusal reports whether an answer with an error status is a JSON-RPC error that says
-// more than the status. 429 says enough.
+// isRefusal reports whether an answer with an error status is a JSON-RPC error. 429 says enough by itself.
 func isRefusal(status int, body []byte) bool {
 	answers, err := parseAnswers(body, 1)
 	return err == nil && status != http.StatusTooManyRequests &&
 		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
 }
 
-// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An unknown refusal counts as
-// one, unless it is of a contract and other calls in its batch are answered. An error for a whole batch may refuse batches.
+// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An unknown refusal counts
+// as one, unless it is of a contract and other calls in its batch are answered. An error for a whole batch may refuse
+// batches.
 func limitOf(answers []answer, calls []*call) string {
 	whole := len(calls) > 1 && len(answers) == 1
 	answered := slices.ContainsFunc(answers, func(a answer) bool { return a.Error == nil || a.Error.isUnderstood() && !a.Error.isLimit() })
@@ -214,8 +211,7 @@ func limitOf(answers []answer, calls []*call) string {
 	return ""
 }
 
-// parseAnswers reads the answer to a number of calls: an array, or an object. It is
-// errBatchRefused when a batch is answered by one error, which geth puts into an array.
+// parseAnswers reads the answers to calls: errBatchRefused for one error for a batch, in an array from geth.
 func parseAnswers(body []byte, calls int) ([]answer, error) {
 	var answers []answer
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {

@@ -19,8 +19,7 @@ import (
 type rules struct {
 	// Block is the block of which they are; 0 for the head.
 	Block uint64
-	// Decimals are the token's; DecimalsKnown is false where none says: amounts are in smallest
-	// units then.
+	// Decimals are the token's; DecimalsKnown is false where none says: amounts are in smallest units then.
 	Decimals      uint8
 	DecimalsKnown bool
 	// Seconds is true if the clock counts seconds instead of blocks.
@@ -36,7 +35,6 @@ type rules struct {
 	UnknownSides, UnknownQuorum bool
 }
 
-// outdated reports rules that were learned before the order of parts was.
 func (r *rules) outdated() bool { return r.InParts && r.ForFirst == nil }
 
 // amount returns smallest units as voting power.
@@ -44,7 +42,6 @@ func (r *rules) amount(units *big.Int) (power decimal.Decimal, rounded bool, err
 	return governance.ParsePower(decimal.NewFromBigInt(units, -int32(r.Decimals)).String())
 }
 
-// rulesOf returns the rules of a proposal: the head's while its own are not known.
 func (g *governor) rulesOf(id string) rules {
 	if n := g.notes[id]; n != nil && n.Rules != nil {
 		return *n.Rules
@@ -52,8 +49,7 @@ func (g *governor) rulesOf(id string) rules {
 	return g.known().rules
 }
 
-// learnRules asks for the rules of a proposal, once, and reports whether they are others than
-// its records were made with.
+// learnRules asks for the rules of a proposal, once, and reports whether its records were made with others.
 func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (changed bool, err error) {
 	n, block := g.note(p.id), p.created.BlockNumber
 	if n.Rules != nil && n.Rules.Block == block && !n.Rules.outdated() {
@@ -80,9 +76,8 @@ func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (change
 	return changed, nil
 }
 
-// countsSeconds reports whether the clock values of a proposal are times, where the contract says
-// so as of the end of its block, or as of the head: what it says may be of another time, and the
-// value of the start is of one kind alone.
+// countsSeconds reports whether the clock values of a proposal are times. What the contract says may be of another
+// time, and the value of the start is of one kind alone.
 func (p proposal) countsSeconds(stated bool) bool {
 	const firstTime = 1_000_000_000 // a time of 2001, and no number of a block
 	if !p.start.IsInt64() {
@@ -102,9 +97,8 @@ func countedSides(choices []string) (sides []string) {
 	return sides
 }
 
-// setMode takes from COUNTING_MODE who supports what, which sides count towards the quorum, and
-// what the params of a vote mean. Alpha and Bravo, which have a constant quorum, count those in
-// favour alone.
+// setMode takes from COUNTING_MODE who supports what, which sides count towards the quorum, and what the params of a
+// vote mean. Alpha and Bravo, which have a constant quorum, count those in favour alone.
 func (r *rules) setMode(counting string, constantQuorum bool) {
 	if constantQuorum {
 		r.QuorumChoices = []string{governance.GovernorFor}

@@ -30,8 +30,7 @@ const (
 	nativeToken = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
 )
 
-// simulate executes the actions of a proposal in the name of its executor: in order in one block where the node
-// can, or else each alone.
+// simulate executes the actions of a proposal as its executor: in one block where the node can, or else each alone.
 func (c observer) simulate(ctx context.Context, e *endpoint, x *execution, head header) (governance.DossierSimulation, error) {
 	s := governance.DossierSimulation{
 		Executor: x.executor, Block: governance.CountOf(head.number()), At: governance.TimestampOf(head.at()), Result: governance.SimulationUnavailable,
@@ -145,8 +144,7 @@ func (l *simulatedLog) movement() (m governance.DossierMovement, is bool) {
 	return m, true
 }
 
-// readAlone reads the answers of calls that were made each alone. A later one that fails may only lack what an
-// earlier one does.
+// readAlone reads calls that were made each alone. A later one may fail for want of what an earlier one does.
 func readAlone(s *governance.DossierSimulation, calls []*call) {
 	s.Method, s.Result = new(callMethod), governance.SimulationSucceeds
 	for i, c := range calls {
@@ -167,8 +165,7 @@ func readAlone(s *governance.DossierSimulation, calls []*call) {
 	}
 }
 
-// reasonOf returns why a call failed: the text that the contract gives, the selector of its error, or else what
-// the node says.
+// reasonOf returns why a call failed: the contract's text, the selector of its error, or else what the node says.
 func reasonOf(e *rpcError, returned string) string {
 	var text string
 	if json.Unmarshal(e.Data, &text) != nil || text == "" {

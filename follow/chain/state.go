@@ -10,8 +10,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// abandonedAfter is the time after which an open or a queued proposal is asked about no more
-// often than by the hour.
+// abandonedAfter is the time after which an open or a queued proposal is asked about by the hour alone.
 const abandonedAfter = 30 * 24 * time.Hour
 
 // pollState asks contracts about the proposals that may have changed without a log: queued

@@ -13,15 +13,13 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxHeadAge is how old the newest block may be: above it, five blocks of the slowest chain
-// are missing.
+// maxHeadAge is how old the newest block may be: five blocks of the slowest chain.
 const maxHeadAge = time.Minute
 
 // tip is the poller of blocks that are not final.
 type tip struct{ *Chain }
 
-// pollTip reads the blocks above the tip, one range a call. Where an endpoint has none for
-// long, it asks the next.
+// pollTip reads the blocks above the tip, one range a call. Where an endpoint has none for long, it asks the next.
 func (c tip) pollTip(ctx context.Context) (more bool, err error) {
 	var newest header
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
@@ -86,18 +84,15 @@ func (c tip) readTip(ctx context.Context, e *endpoint, newest *header) (more boo
 	return true, nil
 }
 
-// maxBelow is how far a head of the present may be below the tip: an endpoint may be behind
-// another one, by less than the blocks of maxHeadAge.
+// maxBelow is how far a present head may be below the tip, by less than the blocks of maxHeadAge.
 const maxBelow = 1000
 
-// isFarBelow reports whether a head of the present is so far below a block that was read
-// that no delay explains it.
+// isFarBelow reports whether a head of the present is further below a block that was read than any delay explains.
 func (c tip) isFarBelow(head header, read block) bool {
 	return head.number()+maxBelow < read.Number && !c.isOld(head)
 }
 
-// isOld reports whether a head says that the endpoint or the chain stands still. An endpoint
-// that has stopped answers as readily as any other.
+// isOld reports whether a head says that the chain, or the endpoint, which answers all the same, stands still.
 func (c tip) isOld(head header) bool { return c.Clock.Now().Sub(head.at()) > maxHeadAge }
 
 // unlessOld returns errBehind for an old head: another endpoint may have a newer one.
@@ -118,8 +113,7 @@ func (c tip) atHead(cursor records.FollowCursor, head header) records.FollowCurs
 	return cursor
 }
 
-// noteStandstill says so when the newest head of all endpoints has become too old, or when
-// blocks below it cannot be read for as long.
+// noteStandstill says that the newest head of all endpoints is too old, or blocks below it cannot be read for as long.
 func (c tip) noteStandstill(ctx context.Context, newest header) error {
 	before := c.cursor(pollerTip)
 	cursor := c.atHead(before, newest)
@@ -135,9 +129,8 @@ func (c tip) noteStandstill(ctx context.Context, newest header) error {
 	return err
 }
 
-// ancestor returns the highest held block that still stands, and by how many blocks the tip
-// is above it; depth is 0 if no held block up to the head was replaced. It stops the poller if
-// even the final block was.
+// ancestor returns the highest held block that still stands, and how far below the tip it is; depth is 0 if no held
+// block up to the head was replaced. It stops the poller if even the final block was.
 func (c tip) ancestor(ctx context.Context, e *endpoint, at position, head header) (found block, depth uint64, err error) {
 	var numbers []uint64
 	for _, b := range at.held {

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -25,8 +28,7 @@ type Registry struct {
 	Spaces []string
 }
 
-// delegating makes a followed contract a token or a registry: of its logs those that state delegations
-// and power are read, and it has no proposals.
+// delegating makes a followed contract a token or a registry, of whose logs statements alone are read.
 type delegating struct {
 	registry bool
 	spaces   map[string]bool
@@ -55,8 +57,7 @@ const (
 	maxDelegationBytes = 1 << 20
 )
 
-// statements returns the kinds by topic. Tokens of OpenZeppelin, Compound, Uniswap and those made after
-// them have the same events.
+// statements returns the kinds by topic, which tokens of OpenZeppelin, Compound, Uniswap and their heirs share.
 var statements = sync.OnceValue(func() map[string]statementKind { //nolint:gochecknoglobals // a table
 	return map[string]statementKind{
 		keccak("DelegateChanged(address,address,address)"):                       statesDelegate,
@@ -70,8 +71,7 @@ var statements = sync.OnceValue(func() map[string]statementKind { //nolint:goche
 // tokens are the tokens and registries of a chain, which state who delegates to whom.
 type tokens struct{ *Chain }
 
-// addTokens adds the tokens of the Governors, further ones, and registries to what is followed. They
-// come after the Governors.
+// addTokens adds, after the Governors, their tokens, further ones, and registries to what is followed.
 func (c tokens) addTokens() {
 	c.governors = c.governors[:len(c.Options.Governors)]
 	if !c.Delegations {
@@ -124,8 +124,7 @@ func (c *Chain) backfillCursor(g *governor) records.FollowCursor {
 	return c.cursor(pollerBackfill + " " + g.address)
 }
 
-// statementRows returns the logs of tokens and registries as rows. Their key has the topic of the event
-// in place of a proposal.
+// statementRows returns the logs of tokens and registries as rows, with the topic of the event in place of a proposal.
 func (c tokens) statementRows(logs []chainLog) (rows []records.ChainLog) {
 	for _, l := range logs {
 		if !c.isStatement(l) {
@@ -260,11 +259,108 @@ func (c tokens) tokens() []*governor {
 	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool { return g.delegating == nil || g.delegating.registry })
 }
 
-// placedAt is where a contract states what it was asked as of the final block.
+// placedAt is where a contract states what holds as of the final block.
 func (c tokens) placedAt(g *governor, final block) record.Placed {
 	placed := record.Placed{Scope: g.source.ID, Block: final.Number, BlockHash: final.Hash}
 	if at := c.cursor(pollerFinal).UpstreamAt; at != nil {
 		placed.At = new(governance.TimestampOf(*at))
 	}
 	return placed
+}
+
+// readPastSupplies asks tokens, once a proposal, for their supply at its snapshot, which a late follower has not
+// read. A token without getPastTotalSupply states none, and of a clock of another chain the block is not known.
+func (c tokens) readPastSupplies(ctx context.Context) (failed error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for _, g := range c.governors {
+		token := c.delegatingAt(strings.ToLower(g.known().token))
+		if g.delegating != nil || token == nil || token.delegating.registry {
+			continue
+		}
+		failed = errors.Join(failed, c.readSuppliesAt(ctx, g, token))
+	}
+	return failed
+}
+
+// readSuppliesAt asks a token for its supply at the snapshots of some of a Governor's proposals.
+func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
+	asked := c.supplyLacking(g)
+	if len(asked) == 0 {
+		return nil
+	}
+	said, err := c.client.ask(ctx, warehouse.Values(asked, func(p proposal) method {
+		return method{token.address, "getPastTotalSupply(uint256)", []*big.Int{p.start}, "uint256"}
+	})...)
+	if err != nil {
+		return err
+	}
+	var records []record.Record
+	for i, p := range asked {
+		supply := c.supplyOf(token, said[i], record.Placed{Scope: token.source.ID, Block: p.start.Uint64(), LogIndex: lastInBlock, At: g.note(p.id).Start.At})
+		if supply == nil {
+			continue
+		}
+		if g.rulesOf(p.id).Seconds {
+			if supply.Block, err = c.lastBlockOf(ctx, p.start.Uint64()); err != nil {
+				return err
+			}
+		}
+		records = append(records, supply)
+	}
+	if _, err := c.journal.Commit(ctx, records); err != nil {
+		return err
+	}
+	for _, p := range asked {
+		n := g.note(p.id)
+		n.SupplyAsked = n.Start.Value
+	}
+	return consultant(c).saveNotes(ctx, g, asked)
+}
+
+// lastBlockOf returns the last block that is not after a second, of which a later block is final.
+func (c tokens) lastBlockOf(ctx context.Context, second uint64) (number uint64, err error) {
+	err = c.client.each(ctx, 0, func(e *endpoint) (err error) {
+		number, err = counter(c).blockAt(ctx, e, time.Unix(int64(second)+1, 0), 1, c.at().final.Number) //nolint:gosec // a date that has passed
+		return err
+	})
+	return number - 1, err
+}
+
+// supplyLacking returns some proposals, with their starts alone, whose final snapshot the token was not asked for.
+func (c tokens) supplyLacking(g *governor) (asked []proposal) {
+	final, finalAt := c.at().final.Number, c.cursor(pollerFinal).UpstreamAt
+	for _, id := range slices.Sorted(maps.Keys(g.notes)) {
+		n := g.notes[id]
+		start, ok := new(big.Int).SetString(n.Start.Value, 10)
+		if n.Withdrawn || !n.Start.Settled || n.SupplyAsked == n.Start.Value || !ok || !start.IsUint64() {
+			continue
+		}
+		if g.rulesOf(id).Seconds {
+			if finalAt == nil || n.Start.At == nil || !n.Start.At.Time().Before(*finalAt) {
+				continue
+			}
+		} else if c.clockClient != c.client || start.Uint64() >= final {
+			continue
+		}
+		if asked = append(asked, proposal{id: id, start: start}); len(asked) == maxBatch {
+			break
+		}
+	}
+	return asked
+}
+
+// supplyOf returns what a token states of its supply as of a block; nil where it states none.
+func (c tokens) supplyOf(token *governor, said any, placed record.Placed) *record.TokenSupply {
+	units, is := said.(*big.Int)
+	if !is {
+		return nil
+	}
+	known := token.known()
+	supply, _, err := known.amount(units)
+	if err != nil {
+		c.journal.Reject(record.SourceRef{}, "supply", fmt.Errorf("%s at block %d: %w", token.source.ID, placed.Block, err))
+		return nil
+	}
+	return &record.TokenSupply{Placed: placed, Supply: supply}
 }

@@ -39,8 +39,7 @@ type place struct {
 
 func placeOf(l records.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
 
-// write stores logs, computes the records that they are about, and commits these with
-// cursors. The number of withdrawn logs is added to the first cursor.
+// write stores logs, computes the records that they are about, and commits these. The first cursor counts stale logs.
 func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowCursor) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -127,8 +126,7 @@ func (c *Chain) isKept(l chainLog) bool {
 	return slices.ContainsFunc(c.emitters(strings.ToLower(l.Address)), func(g *governor) bool { return g.keeps(l, e) })
 }
 
-// compute folds the proposals and ballots that rows are about, and returns their records
-// with the proposals about which the contract was asked.
+// compute returns the records that rows are about, and the proposals about which the contract was asked.
 func (c *Chain) compute(
 	ctx context.Context, rows []records.ChainLog, ch change,
 ) (list []record.Record, consulted map[*governor][]proposal, err error) {
@@ -192,8 +190,7 @@ func (c *Chain) compute(
 	return list, consulted, nil
 }
 
-// isRefused reports, also in the log, that endpoints refuse the calls of one contract, which has what was known of it until
-// they answer.
+// isRefused reports, also in the log, that endpoints refuse the calls of one contract: what was known of it stays.
 func (c *Chain) isRefused(ctx context.Context, g *governor, err error) bool {
 	refused, is := errors.AsType[*rpcError](err)
 	if is = is && !refused.isLimit(); is {
@@ -202,8 +199,7 @@ func (c *Chain) isRefused(ctx context.Context, g *governor, err error) bool {
 	return is
 }
 
-// note returns the keys that rows are about, and the keys of proposals whose facts changed.
-// It notes in the position which proposals have logs above the final block.
+// note returns the keys that rows are about, and those of changed proposals. It notes which are above the final block.
 func (c *Chain) note(rows []records.ChainLog, ch change) (keys, changed map[records.ChainLogKey]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,8 +243,7 @@ func (c *Chain) executable(address string) (ids []string) {
 	return ids
 }
 
-// recordsOf returns the records of a Governor: the source, proposals, ballots. What of one
-// cannot be represented is kept as rejected.
+// recordsOf returns the records of a Governor: the source, proposals, ballots.
 func (c *Chain) recordsOf(
 	g *governor, proposals []proposal, byKey map[records.ChainLogKey][]records.ChainLog, final uint64,
 ) (records []record.Record) {
@@ -310,8 +305,7 @@ func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []recor
 	return slices.DeleteFunc(missing, func(l records.ChainLog) bool { return got.hashes[l.BlockNumber] == l.BlockHash }), nil
 }
 
-// touched returns the keys of withdrawn logs: a write that withdrew them may have been
-// interrupted before their records.
+// touched returns the keys of withdrawn logs, whose write may have been interrupted before their records.
 func touched(held []records.ChainLog) (keys []records.ChainLogKey) {
 	for _, l := range held {
 		if l.Withdrawn && l.ProposalID != "" && !strings.HasPrefix(l.ProposalID, "0x") {

@@ -11,8 +11,7 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// maxCategoryLevels bounds how deep categories are nested, which Discourse does three levels
-// deep at most, and maxCategories their number.
+// maxCategoryLevels bounds how deep categories are nested, which Discourse does three levels deep, maxCategories all.
 const maxCategoryLevels, maxCategories = 8, 10_000
 
 func (l *pollers) readCategories(ctx context.Context) (bool, error) {
@@ -31,8 +30,8 @@ func (l *pollers) readCategories(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// restrictedCategories returns the categories that not everybody may read. The first time it
-// reads all, so that no topic of one is read before. Without a key the forum shows none.
+// restrictedCategories returns the categories that not everybody may read. The first time it reads all, so that no
+// topic of one is read before. Without a key the forum shows none.
 func (l *pollers) restrictedCategories(ctx context.Context) (map[string]bool, error) {
 	if l.Key == "" {
 		return nil, nil //nolint:nilnil // none
@@ -61,8 +60,7 @@ func (l *pollers) categories(ctx context.Context) ([]record.Record, error) {
 	return l.takeCategories(said.List.Categories)
 }
 
-// takeCategories reads categories and those below them, one level after another: each level
-// is read again with all that it contains.
+// takeCategories reads categories and those below them, each level again with all that it contains.
 func (l *pollers) takeCategories(level []json.RawMessage) (records []record.Record, err error) {
 	for depth := 0; len(level) > 0; depth++ {
 		if depth == maxCategoryLevels {

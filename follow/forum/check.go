@@ -9,7 +9,7 @@ import (
 	"pnyx/follow"
 )
 
-// about is what a forum says of itself. Older versions name the counts in the singular.
+// about is what a forum says of itself; older versions name the counts in the singular.
 type about struct {
 	Title   string `json:"title"`
 	Version string `json:"version"`

@@ -30,8 +30,7 @@ type Options struct {
 	Name string
 	// Host is where the forum is asked, at the Pace of the key.
 	Host *fetch.Host
-	// Key and User are an API key and the user it acts as; empty for a public forum, whose
-	// answers may then be a minute old.
+	// Key and User are an API key and its user; empty for a public forum, whose answers may be a minute old.
 	Key, User string
 	// AddressField is the user field that states an address, whose voter is named after the user; empty for none.
 	AddressField string
@@ -55,7 +54,7 @@ func (f *Forum) Sources() []record.SourceRef {
 	return []record.SourceRef{{Provider: governance.Discourse, ID: f.Name}}
 }
 
-// The intervals of the pollers. The last two look every few minutes whether something is due.
+// The intervals of the pollers. The last looks every few minutes whether something is due.
 const (
 	logInterval        = 30 * time.Second
 	watchInterval      = time.Minute
@@ -63,8 +62,8 @@ const (
 	dueInterval        = 5 * time.Minute
 )
 
-// Pace is how often a forum may be asked. Discourse allows an address 50 requests in 10 s
-// and 200 a minute, and all administrators' keys together 60 a minute.
+// Pace is how often a forum may be asked. Discourse allows an address 50 requests in 10 s and 200 a minute, and all
+// administrators' keys together 60 a minute.
 func Pace(keyed bool) fetch.Pace {
 	if keyed {
 		return fetch.Pace{Requests: 50, Burst: 5, Per: time.Minute}
@@ -72,8 +71,7 @@ func Pace(keyed bool) fetch.Pace {
 	return fetch.Pace{Requests: 90, Burst: 10, Per: time.Minute}
 }
 
-// pause is between two requests of a poller that is in no hurry. It leaves a third of the
-// pace to the others: without a key, it is a second.
+// pause is between two requests of a poller that is in no hurry. It leaves a third of the pace to the others.
 func (f *Forum) pause() time.Duration { return f.Host.Interval() * 3 / 2 }
 
 // pollers is the state that the pollers share while the forum is led.
@@ -85,13 +83,11 @@ type pollers struct {
 	seen map[string]listedState
 	// listed has the last page that was read, by order.
 	listed sync.Map
-	// swept are the topics that the sweep under way has seen since it began, and page is
-	// its next page.
+	// swept are the topics that the sweep under way has seen, and page is its next page.
 	swept      []string
 	sweepBegan time.Time
 	page       int
-	// absurd is the last id of a post that was refused. missed counts the topics that sweeps
-	// found since new posts were last seen.
+	// absurd is the last refused post. missed counts the topics that sweeps found since new posts were seen.
 	absurd fetch.Count
 	missed atomic.Uint64
 	// queued is what the sweep fetches next; nil for nothing.
@@ -122,7 +118,6 @@ func (f *Forum) Pollers(journal *follow.Journal) []follow.Poller {
 	return all
 }
 
-// The pollers of a forum.
 const (
 	pollerLog        = "log"
 	pollerWatch      = "watch"
@@ -136,7 +131,6 @@ func (l *pollers) cursor(poller string, position any) records.FollowCursor {
 	return l.journal.At(l.Sources()[0], poller, position)
 }
 
-// move commits records, and then a cursor with a new position.
 func (l *pollers) move(
 	ctx context.Context, records []record.Record, cursor records.FollowCursor, position any,
 ) error {
@@ -147,8 +141,7 @@ func (l *pollers) move(
 
 var errNoForum = errors.New("is not the JSON of a Discourse forum")
 
-// get asks for a path and decodes the answer. What a network in front of the forum answers
-// in its place is an error.
+// get asks for a path and decodes the answer. What a network in front answers in the forum's place is an error.
 func (f *Forum) get(ctx context.Context, path string, into any) (fetch.Response, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	if f.Key != "" {

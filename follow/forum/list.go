@@ -28,8 +28,7 @@ type listed struct {
 	id     string
 	bumped time.Time
 	pinned bool
-	// topic has what lists state: no author, text or participants. It is nil if the entry
-	// is no record; problem then says why.
+	// topic has what lists state, no text or participants; nil if the entry is no record: problem says why.
 	topic   *record.Topic
 	problem string
 }
@@ -40,7 +39,6 @@ type listedState struct {
 	facts  string
 }
 
-// state returns what tells that an entry has changed.
 func (t listed) state() listedState {
 	if t.topic == nil {
 		return listedState{t.bumped.UnixMilli(), t.problem}
@@ -66,15 +64,13 @@ func facts(t *record.Topic) string {
 	return fmt.Sprintf("%q %q %q %q %d %t %t %t", t.Title, t.Slug, t.CategoryID, tags, t.Posts, t.Closed, t.Archived, t.Visible)
 }
 
-// listedPage is a page of topics that was read, by their ids.
 type listedPage struct {
 	page   int
 	topics []string
 }
 
-// list returns a page of topics of the whole forum in an order: "activity", "created", or
-// "created&ascending=true". Pages are offsets: topics move between them. more is true if
-// there are further pages. Topics of restricted categories are withheld.
+// list returns a page of topics of the whole forum in an order: "activity", "created", or "created&ascending=true".
+// Topics move between pages, which are offsets. Topics of restricted categories are withheld.
 func (l *pollers) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
 	restricted, err := l.restrictedCategories(ctx)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// missingFor is how long a topic must be gone before it is withdrawn: a little less than the
-// hour within which it is. askAgain is between two looks at it.
+// missingFor is how long a topic must be gone before it is withdrawn, askAgain the time between two looks.
 const missingFor, askAgain = 50 * time.Minute, 10 * time.Minute
 
 // missingPosition has the topics that the forum says are gone.
@@ -46,8 +45,7 @@ func (l *pollers) suspect(ctx context.Context, gone []string) error {
 	return l.move(ctx, nil, cursor, at)
 }
 
-// lookForMissing asks again for topics that were missed, every ten minutes, and withdraws those
-// that are still gone in the end.
+// lookForMissing asks for missed topics every ten minutes, and withdraws those that are still gone in the end.
 func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 	l.missing.Lock()
 	defer l.missing.Unlock()

@@ -16,8 +16,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// directoryPages and directoryUsers bound what Discourse shows of its directory in one order: pages, and
-// users of a page.
+// directoryPages and directoryUsers bound what Discourse shows of its directory in one order, and of users in a page.
 const directoryPages, directoryUsers = 11, 50
 
 // namesPosition has the field that was read last; empty for none.
@@ -25,7 +24,7 @@ type namesPosition struct {
 	Field string `json:"field"`
 }
 
-// readNames names voters after the users who state their addresses, and takes back what is stated no longer.
+// readNames names voters after the users who state their addresses, and takes back what is no longer stated.
 func (l *pollers) readNames(ctx context.Context) (bool, error) {
 	var at namesPosition
 	cursor := l.cursor(follow.PollerNames, &at)
@@ -55,9 +54,8 @@ func (l *pollers) readNames(ctx context.Context) (bool, error) {
 	return false, l.move(ctx, names, cursor, namesPosition{l.AddressField})
 }
 
-// usersByAddress returns the names of users by the address that their field states. An address that several
-// users state is nobody's: anybody may write it. The directory is read from both ends, which is twice what
-// it shows.
+// usersByAddress returns the names of users by the address that their field states. An address that several users
+// state is nobody's: anybody may write it. The directory is read from both ends, twice what it shows.
 func (l *pollers) usersByAddress(ctx context.Context) (map[string]string, error) {
 	users, seen := map[string]string{}, map[string]bool{}
 	if l.AddressField == "" {

@@ -13,19 +13,16 @@ import (
 )
 
 const (
-	// maxJump is the most ids between two posts that follow each other: ids of other
-	// people's messages and hidden posts are left out.
+	// maxJump is the most ids between two posts that follow each other: messages and hidden posts are left out.
 	maxJump = 1 << 24
 	// maxPosts bounds the posts of a window; Discourse has 50.
 	maxPosts = 1000
 	// windowIDs is how many ids a window of old versions of Discourse spans.
 	windowIDs = 50
-	// maxWindows bounds one run. Beyond, as after days without a connection, the sweep of
-	// all topics finds what changed in fewer requests.
+	// maxWindows bounds one run. Beyond, the sweep of all topics finds what changed in fewer requests.
 	maxWindows = 20
 )
 
-// logPosition is the cursor of new posts.
 type logPosition struct {
 	// Post is the highest id below which every post has been seen.
 	Post fetch.Count `json:"post"`
@@ -121,9 +118,8 @@ func (l *pollers) readPosts(ctx context.Context) (bool, error) {
 	return false, l.move(ctx, nil, cursor, at)
 }
 
-// postsAbove returns the posts with ids above one, from the newest window downwards. left is true
-// if there are more below than one run reads. With 0, for a forum that has not been followed yet,
-// it is the newest window: a backfill reads the past. top is the newest of all posts; 0 for none.
+// postsAbove returns the posts with ids above one, from the newest window downwards, or with 0 the newest window alone.
+// left is true if one run reads not all. top is the newest of all posts; 0 for none.
 func (l *pollers) postsAbove(ctx context.Context, known fetch.Count) (posts []post, left bool, top fetch.Count, err error) {
 	path, before := "/posts.json", fetch.Count(0)
 	for range maxWindows {
@@ -160,12 +156,11 @@ func (l *pollers) postsAbove(ctx context.Context, known fetch.Count) (posts []po
 	return posts, true, top, nil
 }
 
-// maxBack is how far the newest post may be below what was read without topics being read
-// again: the newest posts may be deleted.
+// maxBack is how far the newest post may be below what was read, as after deletions, without topics being read again.
 const maxBack = 1000
 
-// plausible refuses the posts of a window that are further above the others, or above what
-// was read, than any post is: none that followed would be read.
+// plausible refuses the posts of a window that are further above the others, or above what was read, than any post is:
+// none that followed would be read.
 func (l *pollers) plausible(window []post, known fetch.Count) []post {
 	const maxTopicID = 1<<63 - 1 // the greatest id that the databases of forums have
 	posts := slices.SortedFunc(slices.Values(window), func(a, b post) int { return cmp.Compare(a.ID, b.ID) })

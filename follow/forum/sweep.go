@@ -7,15 +7,14 @@ import (
 
 	"pnyx/clock"
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
 const (
-	// sweepAfter is the time between two sweeps, and youngAfter that between two readings
-	// of the first posts of young topics, which are edited most.
-	sweepAfter = 24 * time.Hour
-	youngAfter = time.Hour
+	// sweepAfter is the time between two sweeps, youngAfter between two readings of young topics.
+	sweepAfter, youngAfter = 24 * time.Hour, time.Hour
 	// youngFor is how long a topic is young.
 	youngFor = 30 * 24 * time.Hour
 	// queueSize is how many topics a run fetches.
@@ -30,9 +29,8 @@ type sweepPosition struct {
 	Young time.Time `json:"young"`
 }
 
-// sweep compares a page of all topics with what is held, once a day, from the oldest on. It
-// goes on after an error where it stopped. After the last page it fetches what is held and
-// was on no page. In between, it fetches young topics again.
+// sweep compares a page of all topics with what is held, once a day, from the oldest on. After the last page it fetches
+// what is held and was on no page. In between, it fetches young topics again.
 func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	var at sweepPosition
 	cursor := l.cursor(pollerSweep, &at)
@@ -90,8 +88,7 @@ type queued struct {
 	then   sweepPosition
 }
 
-// queueVisible queues the topics that are held as visible and were created since a time,
-// except for some.
+// queueVisible queues the topics that are held as visible and were created since a time, except for some.
 func (l *pollers) queueVisible(ctx context.Context, since time.Time, except []string, then sweepPosition) error {
 	topics, err := records.VisibleTopics(ctx, l.journal.Warehouse, l.Name, since, except)
 	if err == nil {
@@ -111,8 +108,8 @@ func (l *pollers) fetchQueued(ctx context.Context, cursor records.FollowCursor, 
 	return true, l.move(ctx, nil, cursor, at)
 }
 
-// compare fetches the listed topics that differ from what is held, and writes changed likes
-// and views without asking again. gaps counts those that no other poller has found in time.
+// compare fetches the listed topics that differ from what is held, and writes changed likes and views without asking
+// again. gaps counts those that no other poller has found in time.
 func (l *pollers) compare(ctx context.Context, topics []listed) (gaps uint64, err error) {
 	held, err := l.held(ctx, topics)
 	if err != nil {
@@ -154,4 +151,48 @@ func (l *pollers) fetchAll(ctx context.Context, ids []string, pause time.Duratio
 		err = l.suspect(ctx, found.gone)
 	}
 	return found, err
+}
+
+// backfillPosition is the next page of the backfill. Topics that appear meanwhile move the others to later pages, where
+// they are seen again; what a deletion moves to an earlier page is found by the sweep that follows.
+type backfillPosition struct {
+	Page int  `json:"page"`
+	Done bool `json:"done"`
+}
+
+// backfill reads a page of all topics, newest first, and fetches those that are not held.
+func (l *pollers) backfill(ctx context.Context) (bool, error) {
+	var at backfillPosition
+	cursor := l.cursor(pollerBackfill, &at)
+	if at.Done {
+		return false, nil
+	}
+	if at.Page == 0 {
+		stated, err := l.about(ctx)
+		if err != nil {
+			return false, err
+		}
+		cursor.Total = min(stated.topics(), maxStated)
+	}
+	topics, more, err := l.list(ctx, "created", at.Page)
+	if err != nil {
+		return false, err
+	}
+	if _, err := l.compare(ctx, topics); err != nil {
+		return false, err
+	}
+	at.Page++
+	cursor.State = governance.SourceBackfilling
+	cursor.Done += uint64(len(topics))
+	cursor.Total = max(cursor.Total, cursor.Done)
+	if !more {
+		at.Done, cursor.State, cursor.Total = true, governance.SourceLive, cursor.Done
+	}
+	return more, l.move(ctx, nil, cursor, at)
+}
+
+func (l *pollers) isBackfilled() bool {
+	var at backfillPosition
+	l.cursor(pollerBackfill, &at)
+	return at.Done
 }

@@ -24,21 +24,20 @@ const commitSize = 10
 type fetched struct {
 	// gone are topics that are deleted, or so the forum says.
 	gone []string
-	// old are the topics whose answers came from the forum's cache and may be a minute
-	// old, with the number of the newest post that each answer knows.
+	// old are the topics whose answers came from the forum's cache, with the number of the newest post in each.
 	old map[string]fetch.Count
 	// failed are the topics that the forum failed to answer.
 	failed map[string]bool
 }
 
-// lacks reports whether a topic is to be fetched again: the forum's cache was behind, or the forum failed.
+// lacks reports whether a topic is to be fetched again.
 func (f fetched) lacks(id string) bool {
 	_, isOld := f.old[id]
 	return isOld || f.failed[id]
 }
 
-// fetch fetches topics whole, and commits their records. Between two of them it pauses. A topic that
-// the forum fails to answer is rejected: it holds up no other, and is asked for again.
+// fetch fetches topics whole, and commits their records. A topic that the forum fails to answer is rejected: it holds
+// up no other, and is asked for again.
 func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
 	found, failed := fetched{old: map[string]fetch.Count{}, failed: map[string]bool{}}, false
 	for chunk := range slices.Chunk(ids, commitSize) {
@@ -81,8 +80,8 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 	return found, nil
 }
 
-// isOfTopic reports whether an error is of the topic that was asked for: the forum fails to answer it, or
-// answers something else while it answers what it is.
+// isOfTopic reports whether an error is of the topic that was asked for: the forum fails to answer it, or answers
+// something else while it answers what it is.
 func (l *pollers) isOfTopic(ctx context.Context, err error) bool {
 	refused, is := errors.AsType[*fetch.StatusError](err)
 	switch {
@@ -95,7 +94,6 @@ func (l *pollers) isOfTopic(ctx context.Context, err error) bool {
 	return false
 }
 
-// read appends the record of an item to records. An item that is no record is kept aside.
 func (l *pollers) read(format source.Format, id string, text []byte, records []record.Record) []record.Record {
 	if read := l.journal.Read(follow.Asked{Format: format, Source: l.Sources()[0], ItemID: id}, text); read != nil {
 		records = append(records, read)
@@ -103,8 +101,7 @@ func (l *pollers) read(format source.Format, id string, text []byte, records []r
 	return records
 }
 
-// take returns the held records of topics with a change; topics that are not held, and
-// those that the change leaves as they are, are left out.
+// take returns the held records of topics with a change, without those that it leaves as they are.
 func (l *pollers) take(ctx context.Context, ids []string, change func(*record.Topic)) ([]record.Record, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -127,8 +124,7 @@ func withhold(t *record.Topic) { *t = *t.Withheld() }
 type topicAnswer struct {
 	status int
 	text   []byte
-	// highest is the number of the newest post, and old is true if the answer came from
-	// the forum's cache.
+	// highest is the number of the newest post; old is true of an answer from the forum's cache.
 	highest fetch.Count
 	old     bool
 }
@@ -159,5 +155,4 @@ func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 	return topicAnswer{answer.Status, answer.Body, said.Highest, answer.Header.Get("X-Discourse-Cached") == "true"}, nil
 }
 
-// text returns a topic's number as its id.
 func text(number fetch.Count) string { return strconv.FormatUint(uint64(number), 10) }

@@ -59,8 +59,7 @@ func (l *pollers) watchLatest(ctx context.Context) (bool, error) {
 	return false, l.move(ctx, nil, cursor, next)
 }
 
-// left returns the topics that were on the first page and are not, although their last bump
-// should keep them there: it went back, or they are not listed any more.
+// left returns the topics that left the first page although their last bump should keep them there.
 func (p watchPosition) left(topics []listed, more bool) (ids []string) {
 	lowest, listed := int64(0), map[string]bool{}
 	for _, t := range topics {
@@ -77,8 +76,7 @@ func (p watchPosition) left(topics []listed, more bool) (ids []string) {
 	return ids
 }
 
-// fetchBumped fetches the topics of a page whose entries differ from the last time, and
-// from what is held, and those that have left.
+// fetchBumped fetches some ids, and those listed topics that differ from the last time and from what is held.
 func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string, at watchPosition) (fetched, error) {
 	var changed []listed
 	for _, t := range topics {
@@ -99,8 +97,7 @@ func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string
 	return l.fetchAll(ctx, ids, 0)
 }
 
-// isBumped reports whether a topic was bumped by something else than the newest post that
-// is held, as by an edit.
+// isBumped reports whether a topic was bumped by something else than the newest held post, as by an edit.
 func (p watchPosition) isBumped(t listed, held *record.Topic, now time.Time) bool {
 	last, known := p.Bumped[t.id]
 	bumped := t.bumped.UnixMilli()
@@ -108,8 +105,7 @@ func (p watchPosition) isBumped(t listed, held *record.Topic, now time.Time) boo
 	return moved && (held.LastPostAt == nil || int64(*held.LastPostAt) != bumped)
 }
 
-// goesOn reports whether the page after one may have topics that were bumped since the last
-// time. The first time no page has: a backfill reads them.
+// goesOn reports whether the next page may have topics bumped since the last time; none has the first time.
 func (p watchPosition) goesOn(topics []listed, now time.Time) bool {
 	newest := p.newest(now)
 	for _, t := range topics {

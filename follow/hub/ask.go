@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxFirst and maxSkip are the hub's limits of a page, and maxIn its limit of a list of ids.
+	// maxFirst and maxSkip are the hub's limits of a page, maxIn its limit of a list of ids.
 	maxFirst, maxSkip, maxIn = 1000, 5000, 100
 	// maxSplits bounds the requests for a page with rows that cannot be answered.
 	maxSplits = 200
@@ -38,7 +38,7 @@ type rowError struct {
 // Error implements error.
 func (e *rowError) Error() string { return e.message }
 
-// refusedError is a request that the hub never answers.
+// refusedError reports a request that the hub never answers.
 type refusedError struct{ message string }
 
 // Error implements error.
@@ -77,8 +77,7 @@ type said struct {
 	} `json:"errors"`
 }
 
-// send sends a request once. The hub answers invalid requests and rows that it cannot
-// read with HTTP 500 too: the body comes before the status.
+// send sends a request once. The hub answers what it cannot read with HTTP 500 too: the body comes before the status.
 func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	if h.APIKey != "" {
@@ -136,8 +135,7 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	return nil, &refusedError{fetch.Clip(first.Message)}
 }
 
-// isWithheld reports whether the last answers lack what was created at a time, nil for unknown, whether or
-// not it is there.
+// isWithheld reports whether the last answers lack what was created at a time, nil for unknown.
 func (h *Hub) isWithheld(created *governance.Timestamp) bool {
 	const moves = 24 * time.Hour // as time passes
 	before := h.withheld.Load()
@@ -152,8 +150,7 @@ type page struct {
 	full bool
 }
 
-// list asks for a page of a list, which has the name of a query's only root field. Where
-// one row takes its page along, it asks for the rows before and after it.
+// list asks for a page of a query's only root field. Where one row takes its page along, it asks for the others.
 func (h *Hub) list(ctx context.Context, query, root string, variables map[string]any, skip, first int) (page, error) {
 	rows, holes, err := h.rows(ctx, query, root, variables, skip, first, new(maxSplits))
 	return page{rows: rows, holes: holes, full: len(rows)+holes >= first}, err

@@ -23,7 +23,6 @@ const (
 	fewVotes = 5 * maxFirst
 )
 
-// The phases of a space's backfill.
 const (
 	describing = ""
 	listing    = "proposals"
@@ -59,7 +58,6 @@ func (at backfillPosition) in(phase string) backfillPosition {
 	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld, Since: at.Since, Anew: at.Anew}
 }
 
-// beginAnew begins the backfill anew of spaces whose messages passed while they were not followed.
 func (p *reader) beginAnew(ctx context.Context) error {
 	var log logPosition
 	p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &log)
@@ -99,8 +97,8 @@ func (p *reader) backfillDue(id string, i *item) bool {
 
 type backfiller struct{ *reader }
 
-// backfill reads the past: the proposals of all spaces, then the votes, those on open
-// proposals first. Each run reads one page. One space with few votes is read before all others.
+// backfill reads the past, a page a run: the proposals of all spaces, then the votes, those on open proposals first.
+// One space with few votes is read before all others.
 func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	if p.filling == nil {
 		next, more, err := p.backfillStep(ctx)
@@ -127,8 +125,8 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	return true, err
 }
 
-// backfillStep reads a space or a page of proposals, or returns the proposal whose votes
-// are next. It returns false when everything is read.
+// backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next. more is false at
+// the end.
 func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -195,8 +193,8 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	return err
 }
 
-// backfillProposals reads the next page of a space's proposals, newest first. Proposals of
-// equal time may fill several pages.
+// backfillProposals reads the next page of a space's proposals, newest first. Many of equal time may fill several
+// pages.
 func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor, at := p.past(space)
 	variables := map[string]any{"spaces": []string{space}}
@@ -256,9 +254,8 @@ func ofSpace(space string) func(proposalHead) error {
 	return func(head proposalHead) error { return refuse(head.Space.ID != space) }
 }
 
-// nextVotes returns the next proposal whose votes are to be read: an open one of any
-// space, else one of the first space of which votes are missing after a page by page reading of
-// the space. It returns nil after a page, and after the last of a space.
+// nextVotes returns the next proposal whose votes are to be read: an open one of any space, else one of the first space
+// of which votes are missing after a reading page by page. It is nil after a page, and after the last of a space.
 func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 	now := p.Clock.Now()
 	for id, i := range p.items {
@@ -291,9 +288,8 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 	return nil, err
 }
 
-// readSpaceVotes reads the next page of the votes of a space, whatever they are on, oldest
-// first. Where the hub refuses that, or cannot answer all of a page, and where it saves nothing,
-// the votes are read poll by poll.
+// readSpaceVotes reads the next page of the votes of a space, oldest first. Where the hub refuses that, or cannot
+// answer all of a page, and where it saves nothing, the votes are read poll by poll.
 func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
 	space, apart := cursor.SourceID, uint64(0)
 	if p.pagedSpace != space {
@@ -355,8 +351,8 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 	return err
 }
 
-// fillQueue lists the proposals of a space whose votes were not read yet, newest first,
-// and how many votes that makes. One that is long over without a vote has none to read.
+// fillQueue lists the proposals of a space whose votes were not read yet, newest first. One that is long over without a
+// vote has none to read.
 func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {

@@ -50,8 +50,7 @@ func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Che
 	day := func(interval time.Duration) int { return int(24 * time.Hour / interval) }
 	c.Is = fmt.Sprintf("Snapshot space %s, %d proposals, %d votes", head.Name, head.ProposalsCount, head.VotesCount)
 	listings := 1 + int(head.ProposalsCount)/maxFirst //nolint:gosec // a count of proposals
-	// One poll of the log, and one look at what is open, are for all spaces together. With
-	// open votes, each poll of the log is followed by a request for the votes.
+	// All spaces share a poll of the log, or two with open votes, and one look at what is open.
 	share := len(h.Spaces)
 	c.RequestsPerDay = listings + (day(logInterval)+share-1)/share
 	c.RequestsPerDayBusy = listings + (2*day(logInterval)+day(lookInterval)+share-1)/share

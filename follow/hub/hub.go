@@ -27,17 +27,14 @@ import (
 // The intervals of the pollers.
 const (
 	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second
-	// lookInterval is between two looks at all watched proposals. Those that ended within
-	// justEnded are looked at each time: their scores become final, and their votes are
-	// revealed, without a message.
+	// lookInterval is between two looks at all watched proposals. Those that ended within justEnded, whose scores
+	// become final without a message, are looked at each time.
 	lookInterval, justEnded = time.Minute, 10 * time.Minute
-	// sweepInterval is the time in which each space is swept once; minSweepPause is between
-	// two spaces.
+	// sweepInterval is the time in which each space is swept once; minSweepPause is between two spaces.
 	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
 )
 
-// Pace is how often a hub may be asked. It allows an address 100 requests in any minute, of
-// which the burst is a part.
+// Pace is how often a hub may be asked: it allows an address 100 requests in any minute.
 func Pace(keyed bool) fetch.Pace {
 	if keyed {
 		return fetch.Pace{Requests: 300, Burst: 30, Per: time.Minute}
@@ -62,8 +59,7 @@ type Options struct {
 type Hub struct {
 	Options
 
-	// withheld is the time in seconds before which the last restricted answer has nothing, because the key
-	// has no access to the past; 0 for an answer that has all.
+	// withheld is the time before which the last restricted answer has nothing; 0 for an answer that has all.
 	withheld atomic.Int64
 }
 
@@ -101,16 +97,14 @@ type reader struct {
 
 	journal *follow.Journal
 
-	// turn is held from a request until what it answers is committed: what is read earlier
-	// is written earlier. It guards the following fields.
+	// turn is held from a request to its commit: what is read earlier is written earlier. It guards the following.
 	turn   sync.Mutex
 	loaded bool
 	// since is logPosition.Since of the followed spaces.
 	since map[string]int64
 	// items are the proposals that may still change without a message, by id.
 	items map[string]*item
-	// walked are the proposals whose votes were read once, in spaces that are still being
-	// backfilled.
+	// walked are the proposals whose votes were read once, in spaces that are still being backfilled.
 	walked map[string]bool
 	// lack is the number of stated votes that could not be held, by proposal.
 	lack map[string]uint64
@@ -122,9 +116,9 @@ type reader struct {
 	missing map[string]absence
 	// spacesReadAt is when all spaces were last read, or the process began to.
 	spacesReadAt time.Time
-	// seen has the messages read beyond the log's cursor, with the time of the first look;
-	// after is the last of them while there are more. absurd is the last number that was
-	// refused, or after which one could not be read at absurdAt, and missed counts what sweeps found since the log last had anything.
+	// seen has the messages read beyond the log's cursor, with the time of the first look; after is the last of them
+	// while there are more. absurd is the last number that was refused, or after which one could not be read at
+	// absurdAt, and missed counts what sweeps found since the log last had anything.
 	seen          map[int64]time.Time
 	after, absurd int64
 	absurdAt      time.Time
@@ -135,8 +129,7 @@ type reader struct {
 	walks []*walk
 	// walking and filling are the walks in progress of the pollers close and backfill.
 	walking, filling *walk
-	// queue are the proposals of queueSpace whose votes the backfill has not read, and paged
-	// the proposals of pagedSpace that are held.
+	// queue are the unread proposals of queueSpace, and paged the held ones of pagedSpace.
 	queue                  []due
 	paged                  map[string]bool
 	queueSpace, pagedSpace string
@@ -144,15 +137,13 @@ type reader struct {
 	failed failures
 }
 
-// findings are what one request or walk found, for the cursor of its poller. rejected counts
-// what is no record.
+// findings are what one request or walk found, for the cursor of its poller. rejected counts what is no record.
 type findings struct {
 	records                   []record.Record
 	gaps, withdrawn, rejected uint64
 }
 
-// commit writes findings and moves the cursor of a poller. After an error everything is
-// loaded again: what is remembered as written may not be.
+// commit writes findings and moves a cursor. After an error all is loaded again: what is remembered may not be written.
 func (p *reader) commit(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
@@ -221,8 +212,7 @@ func proposalRef(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
 
-// read adds the record of an item to the findings. It returns nil for an item that is none,
-// or not what was asked for.
+// read adds the record of an item to the findings. It returns nil for an item that is none, or not what was asked for.
 func (p *reader) read(f *findings, asked follow.Asked, row json.RawMessage) record.Record {
 	read := p.journal.Read(asked, row)
 	if read == nil {
@@ -244,8 +234,7 @@ func (p *reader) reject(f *findings, space, id string, reason error) {
 
 func (h *Hub) follows(space string) bool { return slices.Contains(h.Spaces, space) }
 
-// filter is the condition on spaces of a list whose hub allows no more than limit of them;
-// nil for none.
+// filter is the condition on spaces of a list that allows no more than maxFiltered; nil for none.
 func (h *Hub) filter() any {
 	const maxFiltered = 100 // the number of spaces up to which the log is filtered by them
 	if len(h.Spaces) > maxFiltered {

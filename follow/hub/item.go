@@ -19,8 +19,7 @@ const (
 	minRevealPause = 10 * time.Minute
 )
 
-// walksAfterFinal are the times after the final scores at which all votes are read: powers
-// change in place until then, and for a while after.
+// walksAfterFinal are the times after the final scores at which all votes are read: powers change until then.
 func walksAfterFinal() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
 
 // note is what is remembered of a proposal. Times are in seconds since 1970, 0 for never.
@@ -29,8 +28,7 @@ type note struct {
 	Final int64 `json:"final,omitempty"`
 	// Walked is when the last complete walk over the votes began.
 	Walked int64 `json:"walked,omitempty"`
-	// Lack is the number of votes that were stated at that walk and could not be held:
-	// encrypted ones, and those that are no record.
+	// Lack is the number of votes stated at that walk that could not be held: encrypted, or no record.
 	Lack uint64 `json:"lack,omitempty"`
 	// Shutter is true for a proposal whose votes are encrypted until it is over.
 	Shutter bool `json:"shutter,omitempty"`
@@ -56,8 +54,7 @@ type item struct {
 	encrypted bool
 	// content is a hash of the proposal as written last; 0 for unknown.
 	content uint64
-	// votes is the number of votes stated at the last look, previous that at the look
-	// before, and even one that the votes held agree with.
+	// votes is the stated number at the last look, previous at that before, even one equal to the votes held.
 	votes, previous, even uint64
 	// changed is true for a note that is not written.
 	changed bool
@@ -89,8 +86,7 @@ func (n note) settled(end, now time.Time) bool {
 	return walkedLast && now.After(end) || now.After(end.Add(watchedAfterEnd))
 }
 
-// watched reports whether a proposal is looked at each minute: an open one, or one whose
-// scores are not final.
+// watched reports whether a proposal is looked at each minute: its scores are not final, or it is missing.
 func (i *item) watched(now time.Time) bool {
 	return i.Final == 0 && now.Before(i.end.Add(watchedAfterEnd)) || i.Missing > 0
 }
@@ -179,7 +175,7 @@ func (p *reader) saveNotes(ctx context.Context) error {
 	var rows []records.FollowedItem
 	for id, i := range p.items {
 		if i.changed {
-			rows = append(rows, p.noteRow(i.space, id, i.note))
+			rows = append(rows, p.journal.Note(sourceRef(i.space), id, i.note))
 		}
 	}
 	if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, rows); err != nil {
@@ -193,11 +189,6 @@ func (p *reader) saveNotes(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// noteRow is a note as it is stored. The note of a space has no id.
-func (p *reader) noteRow(space, id string, n note) records.FollowedItem {
-	return p.journal.Note(sourceRef(space), id, n)
 }
 
 func hashes(ids []string) []record.RefHash {

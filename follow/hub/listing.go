@@ -21,8 +21,8 @@ const (
 	maxListed = 100_000
 )
 
-// listing reads the heads of all proposals of a space. It may be trusted to be whole if every page
-// could be answered, and if it is not empty or the space states that it has no proposals.
+// listing reads the heads of all proposals of a space. It is trusted to be whole if every page could be answered, and
+// it is not empty or the space states no proposals.
 func (p *reader) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
 	heads, trusted = map[string]proposalHead{}, true
 	p.withheld.Store(0) // the first page says so again
@@ -65,9 +65,8 @@ func (p *reader) listing(ctx context.Context, space string) (heads map[string]pr
 	return heads, trusted && err == nil && found != nil && found.ProposalsCount == 0, err
 }
 
-// takeDeletions withdraws at once what messages state to be deleted. They do not name the
-// proposal: it is what a whole listing of the space lacks. Where that is more than was deleted, a second look
-// decides.
+// takeDeletions withdraws at once what messages state to be deleted, without its name: what a whole listing of the
+// space lacks. Where that is more than was deleted, a second look decides.
 func (p messageLog) takeDeletions(ctx context.Context, space string, most int) error {
 	_, _, gone, err := p.findDeleted(ctx, space)
 	if err != nil || len(gone) > most {
@@ -76,8 +75,7 @@ func (p messageLog) takeDeletions(ctx context.Context, space string, most int) e
 	return p.withdrawProposals(ctx, space, gone)
 }
 
-// findDeleted notes the held proposals of a space that the hub does not list any more. It
-// returns what is listed, what is held and what is gone.
+// findDeleted notes the held proposals of a space that are not listed, and returns the listed, held, and gone.
 func (p *reader) findDeleted(
 	ctx context.Context, space string,
 ) (_ map[string]proposalHead, _ map[string]records.HeldProposal, gone []string, err error) {
@@ -116,8 +114,7 @@ func (p *reader) miss(id string) bool {
 	return true
 }
 
-// withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole
-// listing of their space lacks now. Without one, they wait until they are missed again.
+// withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole listing of their space lacks.
 func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}

@@ -22,20 +22,17 @@ const (
 	maxSeen = 100_000
 	// logOverlap are the numbers before the newest message from which the log is first read.
 	logOverlap = 1000
-	// maxJump is the most numbers between two messages that follow each other. A log filtered
-	// by spaces leaves out what happens in all others.
+	// maxJump is the most numbers between two messages: a log filtered by spaces leaves out all others.
 	maxJump = 1 << 32
 )
 
 type logPosition struct {
 	// MCI is a number up to which every message has been read.
 	MCI int64 `json:"mci"`
-	// Since has the number since which the messages of each space are read without a break; nil where an
-	// earlier version wrote none.
+	// Since has the number since which each space is read without a break; nil where an earlier version wrote none.
 	Since map[string]int64 `json:"since,omitempty"`
 }
 
-// message is a row of the hub's log.
 type message struct {
 	MCI       int64  `json:"mci"`
 	ID        string `json:"id"`
@@ -47,8 +44,7 @@ type message struct {
 // messageLog is the poller of the hub's log.
 type messageLog struct{ *reader }
 
-// pollLog reads the messages after the cursor. Numbers may be missing, and may show later
-// than greater ones: the cursor stays a minute behind, and what is known is skipped.
+// pollLog reads the messages after the cursor, which stays a minute behind: numbers may show later than greater ones.
 func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -77,7 +73,8 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 		cursor.UpstreamAt = new(time.Unix(messages[len(messages)-1].Timestamp, 0).UTC())
 	}
 	if position.MCI = p.remember(position.MCI, fresh, asked); newest > 0 && newest < position.MCI {
-		position.MCI, p.after = p.goBack(newest), 0
+		position.MCI, p.after = max(0, newest-logOverlap), 0 // what was read after it is forgotten
+		maps.DeleteFunc(p.seen, func(mci int64, _ time.Time) bool { return mci > position.MCI })
 	}
 	if slices.ContainsFunc(fresh, func(m message) bool { return p.follows(m.Space) }) {
 		p.missed = 0
@@ -102,9 +99,8 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// readLog reads the messages after a number, and the number of the newest; 0 for none or unknown. full
-// is true if there may be more. A message that cannot be read holds up no other: the watch and the
-// sweep find what it states.
+// readLog reads the messages after a number, and the number of the newest; 0 for none or unknown. full is true if there
+// may be more. What an unreadable message states, the watch and the sweep find.
 func (p messageLog) readLog(ctx context.Context, f *findings, after int64) (messages []message, newest int64, full bool, err error) {
 	var read page
 	variables := map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst}
@@ -131,7 +127,6 @@ func (p messageLog) readLog(ctx context.Context, f *findings, after int64) (mess
 	return messages, newest, read.full, err
 }
 
-// messagesOf decodes messages, and counts those that are none.
 func messagesOf(rows []json.RawMessage) (messages []message, lost int) {
 	for _, row := range rows {
 		var m message
@@ -144,8 +139,7 @@ func messagesOf(rows []json.RawMessage) (messages []message, lost int) {
 	return messages, lost
 }
 
-// newestOf returns the number of the newest message of a list that may follow on one that
-// was read; 0 for none.
+// newestOf returns the number of the newest message of a list that may follow on one that was read; 0 for none.
 func (p messageLog) newestOf(list json.RawMessage, known int64) (newest int64, err error) {
 	var rows []json.RawMessage
 	if err := fetch.Decode(list, &rows); err != nil {
@@ -162,8 +156,7 @@ func (p messageLog) newestOf(list json.RawMessage, known int64) (newest int64, e
 	return newest, nil
 }
 
-// plausible refuses messages whose numbers do not grow, or leave out more than any log does,
-// after one that was read: none that followed would be read.
+// plausible refuses messages whose numbers fall, or leave out more than any log: none that followed would be read.
 func (p messageLog) plausible(f *findings, messages []message, after int64) []message {
 	for i, m := range messages {
 		if m.MCI > after && (after == 0 || m.MCI-after <= maxJump) {
@@ -179,16 +172,7 @@ func (p messageLog) plausible(f *findings, messages []message, after int64) []me
 	return messages
 }
 
-// goBack returns the position from which the log is read again, and forgets what was read
-// of it after that.
-func (p messageLog) goBack(newest int64) int64 {
-	position := max(0, newest-logOverlap)
-	maps.DeleteFunc(p.seen, func(mci int64, _ time.Time) bool { return mci > position })
-	return position
-}
-
-// startLog sets the cursor, once, a little before the newest message: what is older is
-// read by the backfill.
+// startLog sets the cursor, once, a little before the newest message: the backfill reads what is older.
 func (p messageLog) startLog(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
@@ -210,8 +194,7 @@ func (p messageLog) startLog(ctx context.Context) error {
 	return err
 }
 
-// remember notes messages as read and returns the new position: the greatest number first
-// seen a minute ago.
+// remember notes messages as read and returns the new position: the greatest number first seen a minute ago.
 func (p messageLog) remember(position int64, fresh []message, now time.Time) int64 {
 	for _, m := range fresh {
 		p.seen[m.MCI] = now
@@ -284,7 +267,6 @@ func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []me
 	return p.readSpaces(ctx, f, slices.Sorted(maps.Keys(spaces)))
 }
 
-// readAndAdopt reads proposals, and gives the items among them what states them.
 func (p messageLog) readAndAdopt(ctx context.Context, f *findings, ids []string, origins map[string]string) error {
 	if _, err := p.readProposals(ctx, f, ids, origins); err != nil {
 		return err

@@ -11,8 +11,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// profiles asks for the names in the profiles of users. Where a profile takes the others along, it asks for
-// each half of the users: whoever is asked for by id is on every page.
+// profiles asks for the names of users, by halves where one profile takes the others along.
 func (p *reader) profiles(ctx context.Context, users []string) (map[string]record.Name, error) {
 	names := map[string]record.Name{}
 	got, err := p.ask(ctx, "users", map[string]any{"ids": users})

@@ -43,8 +43,8 @@ const (
 	encryptedVotes = "shutter" // and shutter-elgamal, for good
 )
 
-// readProposals asks for proposals by id, adds those that changed to the findings, and
-// returns what it found of them. origins are what states those that are no items.
+// readProposals asks for proposals by id, adds the changed ones to the findings, and returns what it found of them.
+// origins are what states those that are no items.
 func (p *reader) readProposals(ctx context.Context, f *findings, ids []string, origins map[string]string) (map[string]proposalHead, error) {
 	found := map[string]proposalHead{}
 	for batch := range slices.Chunk(ids, maxIn) {
@@ -68,8 +68,8 @@ func refuse(foreign bool) error {
 	return nil
 }
 
-// takeProposals adds the changed ones of some proposals to the findings, and all to found.
-// What is not of a followed space, and what check refuses, is none of them.
+// takeProposals adds the changed ones of some proposals to the findings, and to found all but those of spaces that are
+// not followed, and those that check refuses.
 func (p *reader) takeProposals(
 	f *findings, rows []json.RawMessage, check func(proposalHead) error, origins map[string]string, found map[string]proposalHead,
 ) {
@@ -123,8 +123,7 @@ func (p *reader) checkItem(head proposalHead) error {
 	return nil
 }
 
-// track takes what a proposal states into its item. It makes one for a proposal that may
-// still change, and returns nil for others.
+// track takes what a proposal states into its item. It makes one for a proposal that may still change; nil for others.
 func (p *reader) track(head proposalHead) *item {
 	now, end := p.Clock.Now(), time.Unix(int64(head.End), 0)
 	i := p.items[head.ID]

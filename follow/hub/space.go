@@ -25,8 +25,7 @@ import (
 const (
 	// deletedSpacePause is between the two looks at a space before it counts as deleted.
 	deletedSpacePause = 10 * time.Minute
-	// firstLookPause and maxLookPause bound the pause between two looks at a space that the
-	// hub never knew.
+	// firstLookPause and maxLookPause bound the pause between two looks at a space that was never known.
 	firstLookPause, maxLookPause = time.Minute, 24 * time.Hour
 	// spacesPause is between two readings of all spaces.
 	spacesPause = 24 * time.Hour
@@ -59,8 +58,7 @@ func (h *Hub) missingText(space, near string) string {
 	return text
 }
 
-// withSpellings returns ids of spaces with other spellings of them, as many as one request
-// may have.
+// withSpellings returns ids of spaces with other spellings of them, as many as one request may have.
 func withSpellings(ids []string) []string {
 	all := slices.Clone(ids)
 	for _, id := range ids {
@@ -74,9 +72,8 @@ func withSpellings(ids []string) []string {
 	return all
 }
 
-// readSpaces adds spaces to the findings. It notes those that the hub does not know. One that
-// it had known is asked for once more by itself, as is one that the hub cannot answer whole: it would
-// take the others along.
+// readSpaces adds spaces to the findings, and notes those that are not known. One that was, and one that takes the
+// others along, is asked for once more by itself.
 func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		asked := withSpellings(batch)
@@ -161,7 +158,7 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 			sweep.SetPosition(sweepPosition{}) // what was withdrawn is read again
 			cursors = append(cursors, sweep)
 		}
-		notes = append(notes, p.noteRow(id, "", n))
+		notes = append(notes, p.journal.Note(sourceRef(id), "", n))
 		cursor := p.spaceCursor(id, backfillPoller)
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)
@@ -173,8 +170,7 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 	return err
 }
 
-// takeSpaces adds the spaces of an answer to the findings, and returns which of those that
-// were asked for are among them.
+// takeSpaces adds the spaces of an answer to the findings, and returns which of those asked for are among them.
 func (p *reader) takeSpaces(f *findings, answer json.RawMessage, asked []string) (map[string]bool, error) {
 	var rows []json.RawMessage
 	if err := fetch.Decode(answer, &rows); err != nil {
@@ -277,8 +273,7 @@ func (p *reader) renewSpaces(ctx context.Context, ids []string) error {
 	return err
 }
 
-// withdrawSpace withdraws what is held of a space that is missing, if the hub answers none by
-// its id either.
+// withdrawSpace withdraws what is held of a missing space, if the hub answers none by its id either.
 func (p *reader) withdrawSpace(ctx context.Context, id string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{id}, time.Time{})
 	if err != nil {
@@ -327,7 +322,7 @@ func (p *reader) withdrawProposals(ctx context.Context, space string, ids []stri
 		for _, id := range batch {
 			if i := p.items[id]; i != nil {
 				i.Missing, i.Hole = 0, ""
-				notes = append(notes, p.noteRow(i.space, id, i.note))
+				notes = append(notes, p.journal.Note(sourceRef(i.space), id, i.note))
 				delete(p.items, id)
 			}
 		}

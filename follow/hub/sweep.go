@@ -24,8 +24,7 @@ type sweepPosition struct {
 // sweeper is the poller that finds what the others missed.
 type sweeper struct{ *reader }
 
-// sweep compares the list of all proposals of one space with what is held: the space whose
-// last sweep is the longest ago, if that is a day.
+// sweep compares the list of all proposals of the space swept longest ago, if that is a day, with what is held.
 func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -57,8 +56,8 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	return false, err
 }
 
-// sweepSpace reads the proposals of a space that differ from those held, notes those that
-// are gone, and returns those whose votes are to be read, and which have other scores.
+// sweepSpace reads the proposals of a space that differ from those held, and notes those that are gone. It returns
+// those whose votes are to be read, and those that have other scores.
 func (p sweeper) sweepSpace(ctx context.Context, space string) (walks []due, rescored []string, err error) {
 	const arrivalTime = 10 * time.Minute // how long the log has to state a new proposal before a sweep that finds it counts it as missed
 	heads, held, _, err := p.findDeleted(ctx, space)

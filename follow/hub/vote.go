@@ -24,8 +24,8 @@ type voteHead struct {
 // waits reports whether the choice is encrypted. It changes in place when it is revealed.
 func (v voteHead) waits() bool { return source.IsEncrypted(v.Choice) }
 
-// takeVotes adds votes of followed spaces to the findings and returns what it read of
-// them; what check refuses is left out. Encrypted ones are no ballots yet.
+// takeVotes adds votes of followed spaces to the findings and returns them, without those that check refuses. Encrypted
+// ones are no ballots yet.
 func (p *reader) takeVotes(f *findings, rows []json.RawMessage, check func(voteHead) error) (heads []voteHead) {
 	for _, row := range rows {
 		var head voteHead
@@ -47,8 +47,7 @@ func (p *reader) takeVotes(f *findings, rows []json.RawMessage, check func(voteH
 	return heads
 }
 
-// readVotes asks for votes by id. Those that are not found any more were replaced by a
-// later vote of the voter, or deleted.
+// readVotes asks for votes by id. One that is not found was replaced by a later vote of the voter, or deleted.
 func (p *reader) readVotes(ctx context.Context, f *findings, ids []string) ([]voteHead, error) {
 	var heads []voteHead
 	for batch := range slices.Chunk(ids, maxIn) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -20,13 +22,11 @@ import (
 const (
 	// maxMissing bounds the ballots that one walk looks at a second time.
 	maxMissing = 10_000
-	// minWalked and maxWalked bound the votes that one walk reads. The largest polls have
-	// about a million.
+	// minWalked and maxWalked bound the votes that one walk reads. The largest polls have about a million.
 	minWalked, maxWalked = 20_000, 5_000_000
 )
 
-// walk reads all votes of a proposal. The proposal may have any number of votes: a walk
-// remembers a hash of each and of its voter.
+// walk reads all votes of a proposal, which may have any number: it remembers hashes of each vote and voter.
 type walk struct {
 	*reader
 
@@ -34,26 +34,22 @@ type walk struct {
 	// stated is the number of votes that the proposal stated.
 	stated  uint64
 	started time.Time
-	// from and skip are where the next page begins: a time, and a number of votes of that
-	// very second.
+	// from and skip are where the next page begins: a time, and a number of votes of that very second.
 	from int64
 	skip int
-	// ids has hashes of the ids that the pages had, and voters hashes of the voters with the
-	// times of their last votes, in seconds. listed counts the votes of all pages.
+	// ids has hashes of the votes' ids, voters hashes of voters with the seconds of their last; listed counts all.
 	ids    map[uint64]bool
 	voters map[uint64]int64
 	listed uint64
 	// waiting counts the encrypted votes, and rejected those that are no record.
 	waiting, rejected uint64
-	// hole says what cannot be read; empty for nothing. unread is true if a row could not be told
-	// to be a vote of the proposal.
+	// hole says what cannot be read; empty for nothing. unread is true if a row was no vote of the proposal.
 	hole   string
 	unread bool
 	// read is true after the last page.
 	read bool
 }
 
-// newWalk returns a walk over the votes of a proposal that states their number.
 func (p *reader) newWalk(poller string, d due) *walk {
 	return &walk{
 		reader: p, poller: poller, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now(),
@@ -61,8 +57,7 @@ func (p *reader) newWalk(poller string, d due) *walk {
 	}
 }
 
-// step reads a page, and after the last one withdraws what the hub does not have any more.
-// After an error, the next step tries the same page again.
+// step reads a page, and after the last withdraws what the hub has no more. After an error it tries the page again.
 func (w *walk) step(ctx context.Context) (more bool, err error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -83,9 +78,8 @@ func (w *walk) step(ctx context.Context) (more bool, err error) {
 	return err != nil, err
 }
 
-// page reads the next page. Votes of equal time may fill several: they are skipped one
-// page after another, and from a later second on nothing is. A page that is not full is the last if all
-// stated votes were listed, or if it lists none that is new.
+// page reads the next page. Votes of equal time may fill several, which are skipped one after another. A page that is
+// not full is the last if all stated votes were listed, or if it lists none that is new.
 func (w *walk) page(ctx context.Context) (more bool, err error) {
 	variables := map[string]any{"proposal": w.id, "from": w.from}
 	got, err := w.list(ctx, "votes", "votes", variables, w.skip, maxFirst)
@@ -129,13 +123,11 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	return true, w.advance(ctx, last, len(got.rows)+got.holes)
 }
 
-// most is the number of votes at which a walk ends: each takes memory, and a list that never
-// ends would hold up all other walks. A proposal may state fewer than it has, because large
-// polls state theirs late.
+// most is the number of votes at which a walk ends: each takes memory, and a list without an end would hold up all
+// other walks. Large polls state theirs late: a proposal may have more than it states.
 func (w *walk) most() uint64 { return min(2*min(w.stated, maxWalked)+minWalked, maxWalked) }
 
-// commitPage writes the votes of a page. Those that are new although the proposal was
-// followed are gaps of the log, unless they are revealed only now.
+// commitPage writes the votes of a page. New ones of a followed proposal are gaps of the log, unless revealed only now.
 func (w *walk) commitPage(ctx context.Context, f findings) error {
 	counts, err := w.commit(ctx, w.cursor(), f)
 	if i := w.items[w.id]; err != nil || w.poller == backfillPoller || counts.New == 0 || i != nil && i.reveals() {
@@ -148,7 +140,6 @@ func (w *walk) commitPage(ctx context.Context, f findings) error {
 // cursor is the space's cursor, which counts what the walk finds.
 func (w *walk) cursor() records.FollowCursor { return w.spaceCursor(w.space, backfillPoller) }
 
-// advance moves to the next page, whose predecessor ended at a time and had some votes.
 func (w *walk) advance(ctx context.Context, last int64, votes int) error {
 	if last > w.from {
 		w.from, w.skip = last, 0
@@ -167,7 +158,6 @@ func (w *walk) advance(ctx context.Context, last int64, votes int) error {
 
 func at(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }
 
-// noteHole notes that votes cannot be read.
 func (w *walk) noteHole(ctx context.Context, hole string) error {
 	w.hole = hole
 	w.Logger.WarnContext(ctx, "votes cannot be read", slog.String("upstream", w.ID()), slog.String("space", w.space),
@@ -209,7 +199,7 @@ func (w *walk) finish(ctx context.Context) error {
 	if w.walked != nil && w.poller == backfillPoller {
 		w.walked[w.id] = true
 	}
-	return records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(i.space, w.id, i.note)})
+	return records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.journal.Note(sourceRef(i.space), w.id, i.note)})
 }
 
 // supersedes reports whether the walk has a later vote of a ballot's voter.
@@ -228,10 +218,9 @@ const notAllRead = "its votes are not all read: "
 func (w *walk) noteUnread(ctx context.Context, why error) error {
 	i := cmp.Or(w.items[w.id], &item{space: w.space})
 	i.Hole = notAllRead + fetch.Clip(why.Error())
-	return errors.Join(w.noteHoles(ctx, i.Hole), records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(w.space, w.id, i.note)}))
+	return errors.Join(w.noteHoles(ctx, i.Hole), records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.journal.Note(sourceRef(w.space), w.id, i.note)}))
 }
 
-// noteHoles says in the cursor of the space whether something of the proposal cannot be read.
 func (w *walk) noteHoles(ctx context.Context, text string) error {
 	before, had := w.holes[w.id]
 	if before.text == text && had == (text != "") {
@@ -245,8 +234,7 @@ func (w *walk) noteHoles(ctx context.Context, text string) error {
 	return err
 }
 
-// withdrawMissing looks a second time for the ballots held that the walk did not find. One
-// that its voter replaced by a later one stays: it is superseded.
+// withdrawMissing looks a second time for the held ballots that the walk did not find. A superseded one stays.
 func (w *walk) withdrawMissing(ctx context.Context) error {
 	missing := map[string]record.Ballot{}
 	var ids []string
@@ -275,4 +263,60 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 	}
 	_, err = w.commit(ctx, w.cursor(), f)
 	return err
+}
+
+// closer is the poller of the votes whose scores are final.
+type closer struct{ *reader }
+
+// walkClosed reads all votes of the proposals whose scores are final, and again an hour and a day later: powers
+// change in place, and votes of the last minute reach the log late. It also makes the walks that other pollers ask
+// for, and withdraws what was deleted. Each run reads one page.
+func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
+	if err := p.nextWalk(ctx); p.walking == nil {
+		return false, err
+	} else if err != nil {
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "deleted proposals or spaces not looked for, votes are read all the same", slog.String("upstream", p.ID()), slog.Any("error", err))
+	}
+	more, err = p.walking.step(ctx)
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if p.putOff(p.walking, err) || err == nil && !more {
+		p.walking = nil
+	}
+	return err == nil, err
+}
+
+// putOff puts a walk that failed after all others, unless the hub allows no more requests, which says nothing about it.
+func (p *reader) putOff(w *walk, err error) bool {
+	if _, limited := errors.AsType[*fetch.LimitedError](err); err == nil || limited {
+		return false
+	}
+	p.walks = append(slices.DeleteFunc(p.walks, func(other *walk) bool { return other.id == w.id }), w)
+	return true
+}
+
+// nextWalk withdraws what was deleted, and sets walking to the next walk. An error there holds up no walk.
+func (p closer) nextWalk(ctx context.Context) error {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if err := p.load(ctx); err != nil || p.walking != nil {
+		return err
+	}
+	failed := p.withdrawDeleted(ctx)
+	if !p.loaded { // nothing could be written
+		return failed
+	}
+	var closed []due
+	for id, i := range p.items {
+		if i.walkDue(p.Clock.Now()) && i.Missing == 0 && !p.backfillDue(id, i) {
+			closed = append(closed, due{i.space, id, i.votes})
+		}
+	}
+	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
+	p.enqueue(closePoller, closed)
+	failed = errors.Join(failed, p.lookForSpaces(ctx), p.readSpacesAgain(ctx))
+	if len(p.walks) > 0 {
+		p.walking, p.walks = p.walks[0], p.walks[1:]
+	}
+	return failed
 }

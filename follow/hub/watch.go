@@ -27,8 +27,8 @@ func (p *reader) enqueue(poller string, dues []due) {
 	}
 }
 
-// watch reads the proposals that are open or whose scores are not final: what they state changes
-// without a message. It notes what is gone, and asks for walks over those that lack votes.
+// watch reads the proposals that are open or without final scores, which change without a message. It notes what is
+// gone, and asks for walks over those that lack votes.
 func (p watcher) watch(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -71,9 +71,8 @@ func (p watcher) watch(ctx context.Context) (more bool, err error) {
 	return false, p.saveNotes(ctx)
 }
 
-// lacking returns the proposals for which fewer votes are held than were stated at the
-// previous look. Encrypted votes are read when the scores are final. A number held above
-// that stated is none to act on: large polls state theirs late.
+// lacking returns the proposals for which fewer votes are held than were stated at the previous look. More held than
+// stated is nothing to act on: large polls state theirs late. Encrypted votes are read when the scores are final.
 func (p watcher) lacking(ctx context.Context, ids []string) ([]due, error) {
 	behind := map[string]*item{}
 	for _, id := range ids {

@@ -8,10 +8,10 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
-// crossCheck refuses values that are valid alone and contradict others.
 func (p *parser) crossCheck(file File) {
 	const exampleContact = "you@example.org" // the contact of the file that users copy
 	if file.Contact == exampleContact {
@@ -112,23 +112,16 @@ func (p *parser) readContracts(contracts []NamedContract, path string) {
 }
 
 // Sources returns the sources of a DAO.
-func (d DAO) Sources() (all []record.SourceRef) {
-	add := func(provider governance.Provider, id string) {
-		all = append(all, record.SourceRef{Provider: provider, ID: id})
-	}
-	for _, governor := range d.Governors {
-		add(governance.Governor, string(governor.ID))
-	}
-	for _, space := range d.Snapshot {
-		add(governance.Snapshot, string(space))
-	}
-	for _, slug := range d.Tally {
-		add(governance.Tally, string(slug))
-	}
-	for _, host := range d.Forums {
-		add(governance.Discourse, string(host))
-	}
-	return all
+func (d DAO) Sources() []record.SourceRef {
+	governors := warehouse.Values(d.Governors, func(g Governor) GovernorID { return g.ID })
+	return slices.Concat(
+		refs(governance.Governor, governors), refs(governance.Snapshot, d.Snapshot),
+		refs(governance.Tally, d.Tally), refs(governance.Discourse, d.Forums),
+	)
+}
+
+func refs[T ~string](provider governance.Provider, ids []T) []record.SourceRef {
+	return warehouse.Values(ids, func(id T) record.SourceRef { return record.SourceRef{Provider: provider, ID: string(id)} })
 }
 
 // Tokens returns the addresses of the tokens of a chain that DAOs name.

@@ -26,9 +26,9 @@ func (f File) NameRecords(held []record.Name) (records []record.Record) {
 	return records
 }
 
-// Records returns the DAOs of the file as records: each with the sources that it has declared in
-// the warehouse, in their order, and the file's after them. A source that the warehouse gives to
-// another DAO is left there, and the error says so; the records are complete nevertheless.
+// Records returns the DAOs of the file as records: each with the sources that it has declared in the warehouse, and the
+// file's after them. A source that the warehouse gives to another DAO is left there, and the error says so; the records
+// are complete nevertheless.
 func (f File) Records(declared records.Catalog) (records []record.Record, conflicts error) {
 	for _, dao := range f.DAOs {
 		r := &record.DAO{ID: string(dao.ID), Name: string(dao.Name)}

@@ -1,14 +1,15 @@
-// Package sources reads the file that names the DAOs to follow and where they are
-// published.
+// Package sources reads the file that names the DAOs to follow and where they are published.
 //
-// The structs below are the only description of the file: the reader takes keys and
-// forms from them, and docs/sources.md is generated from their tags.
+// The structs below are the only description of the file: the reader takes keys and forms from them, and
+// docs/sources.md is generated from their tags.
 package sources
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"strings"
 )
 
 // maxFileBytes bounds a sources file: a thousand DAOs need a fifth of it.
@@ -106,4 +107,32 @@ func readFile(what, path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the %s file: %w", what, err)
 	}
 	return text, nil
+}
+
+// Markdown returns the list of all keys of a sources file, for its documentation.
+func Markdown() string {
+	var list strings.Builder
+	addKeys(&list, "", reflect.TypeFor[File]())
+	return list.String()
+}
+
+func addKeys(list *strings.Builder, path string, of reflect.Type) {
+	for _, f := range fieldsOf(of) {
+		at, needed := strings.TrimPrefix(path+"."+f.name, "."), ""
+		if f.required {
+			needed = " (required)"
+		}
+		fmt.Fprintf(list, "- `%s`%s: %s\n", at, needed, f.doc)
+		inner := f.kind
+		switch inner.Kind() {
+		case reflect.Map:
+			at, inner = at+"."+strings.ToUpper(strings.TrimSuffix(inner.Key().Name(), "ID")), inner.Elem()
+		case reflect.Slice:
+			at, inner = at+"[]", inner.Elem()
+		default:
+		}
+		if inner.Kind() == reflect.Struct {
+			addKeys(list, at, inner)
+		}
+	}
 }

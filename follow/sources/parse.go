@@ -46,8 +46,8 @@ func (e *RefusedError) Error() string {
 	return text.String()
 }
 
-// Parse parses a sources file. environ looks up environment variables. The error is a
-// [*RefusedError] with all problems; path names the file in it.
+// Parse parses a sources file. environ looks up environment variables. The error is a [*RefusedError] with all
+// problems; path names the file in it.
 func Parse(path string, text []byte, environ func(string) (string, bool)) (File, error) {
 	p := parser{environ: environ, folder: filepath.Dir(path), lines: map[string]int{}}
 	var file File
@@ -163,7 +163,6 @@ func (p *parser) table(path string, node *yaml.Node, into reflect.Value) {
 	}
 }
 
-// object sets the fields of a struct. Where one of them is enough, the value alone is accepted.
 func (p *parser) object(path string, node *yaml.Node, into reflect.Value) {
 	fields := fieldsOf(into.Type())
 	for _, f := range fields {

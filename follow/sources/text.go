@@ -22,8 +22,7 @@ type environ = func(name string) (string, bool)
 type form struct {
 	// want says what is allowed.
 	want string
-	// read returns the value of a text. The error is errForm for a text of another form, and
-	// never repeats the text, which may be a key.
+	// read returns the value of a text. errForm, for another form, never repeats the text, which may be a key.
 	read func(text string, from environ) (any, error)
 }
 
@@ -36,11 +35,10 @@ func allow(value any, allowed bool) (any, error) {
 	return value, nil
 }
 
+// maxTextBytes bounds a name, an id and a contact. digits says which digits an address has.
 const (
-	// maxTextBytes bounds a name, an id and a contact.
 	maxTextBytes = 200
-	// digits says which digits an address has.
-	digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
+	digits       = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
 )
 
 var forms = sync.OnceValue(func() map[reflect.Type]form { //nolint:gochecknoglobals // a table
@@ -91,7 +89,6 @@ var forms = sync.OnceValue(func() map[reflect.Type]form { //nolint:gochecknoglob
 	}
 })
 
-// readAddress reads the address of a server, in which environment variables are replaced.
 func readAddress(text string, from environ) (any, error) {
 	if hasLiteralKey(text) {
 		return nil, errors.New("has what looks like a key: write ${NAME} and put the key into that environment variable")
@@ -173,7 +170,6 @@ func (a Address) URL() *url.URL {
 // reference is an environment variable in a text.
 var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces environment variables.
 func expand(text string, from environ) (string, error) {
 	var missing error
 	expanded := reference.ReplaceAllStringFunc(text, func(match string) string {
@@ -187,8 +183,8 @@ func expand(text string, from environ) (string, error) {
 	return expanded, missing
 }
 
-// hasLiteralKey reports whether an address has a user, a parameter, or a part of its path of 20 or
-// more letters and digits, that is written out instead of taken from the environment.
+// hasLiteralKey reports whether an address has a user, a parameter, or a part of its path of 20 or more letters and
+// digits, that is written out instead of taken from the environment.
 func hasLiteralKey(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	path, query, _ := strings.Cut(rest, "?")

@@ -21,8 +21,7 @@ type Watcher struct {
 	Refused func(error)
 }
 
-// Run reads the file every few seconds until ctx ends. What is followed stays as it is
-// while the file is refused.
+// Run reads the file every few seconds until ctx ends. What is followed stays as it is while the file is refused.
 func (w Watcher) Run(ctx context.Context) {
 	const watchInterval = 5 * time.Second // the time between two looks at a sources file
 	var applied []byte

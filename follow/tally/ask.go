@@ -19,8 +19,7 @@ var queries embed.FS
 const (
 	// maxPage is the largest page that the API answers.
 	maxPage = 20
-	// maxPages bounds the pages of proposals of one organization, and maxVotePages the pages of
-	// the votes on one proposal: there are none with as many.
+	// maxPages bounds the pages of an organization's proposals, and maxVotePages those of a proposal's votes.
 	maxPages, maxVotePages = 1000, 100_000
 )
 
@@ -37,15 +36,13 @@ func (e *queryError) Error() string { return e.message }
 
 const queryVotes = "votes"
 
-// answer is the value of the root field of an answer. incomplete has what went wrong with nodes
-// of a page, by their index: what they lack is unknown.
+// answer is the value of an answer's root field, and what went wrong with nodes of its page, by their index.
 type answer struct {
 	value      json.RawMessage
 	incomplete map[int]error
 }
 
-// ask sends a query from queries/ with its input. Votes have two names in the versions of the
-// API, each of which refuses the other's.
+// ask sends a query from queries/. Votes have two names in versions of the API, each of which refuses the other's.
 func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (answer, error) {
 	text, err := queries.ReadFile("queries/" + name + ".graphql")
 	if err != nil {
@@ -105,7 +102,7 @@ func (t *Tally) send(ctx context.Context, name string, query []byte, input map[s
 		return answer{}, 0, &queryError{fmt.Sprintf("%s to query %s: %s", t.Host.Name(), name, err)}
 	}
 	got := answer{value: said.Data[name], incomplete: map[int]error{}}
-	isNone := isNull(got.value)
+	isNone := got.value == nil || string(got.value) == "null"
 	for _, e := range said.Errors {
 		err := fmt.Errorf("%s refuses query %s: %w", t.Host.Name(), name, &queryError{fetch.Clip(e.Message)})
 		node, is := nodeOf(e.Path)
@@ -134,15 +131,13 @@ type page struct {
 	nodes []json.RawMessage
 	// after is the cursor of the next page; empty at the end.
 	after string
-	// short is true of a page with fewer nodes than were asked for: most lists end there, but
-	// nodes may have been left out of it.
+	// short is true of a page with fewer nodes than were asked for: the end of most lists, or some were left out.
 	short bool
 	// unread are the ids of the nodes that were rejected.
 	unread []string
 }
 
-// page asks for a page of proposals or votes, newest first. Nodes of which something could not
-// be read at upstream are rejected: what is held of them stays.
+// page asks for a page of proposals or votes, newest first. Nodes that could not be read at upstream are rejected.
 func (o *organization) page(ctx context.Context, name string, filters map[string]any, after string) (page, error) {
 	input := map[string]any{
 		"filters": filters, "page": map[string]any{"limit": maxPage},

@@ -13,15 +13,13 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// backfillPosition says when the last walk over all proposals ended, and whether all votes
-// have been read since the organization is followed.
+// backfillPosition says when the last walk over all proposals ended, and whether all votes have been read once.
 type backfillPosition struct {
 	Swept time.Time `json:"swept"`
 	Done  bool      `json:"done"`
 }
 
-// backfill reads a page of proposals, or of votes of a proposal whose votes are to be read
-// from the newest to the oldest.
+// backfill reads a page of proposals, or of votes of a proposal, from the newest to the oldest.
 func (o *organization) backfill(ctx context.Context) (bool, error) {
 	const sweepAfter = 24 * time.Hour // the time between two walks over all proposals, whose states change without a trace
 	if err := o.load(ctx); err != nil {
@@ -67,7 +65,6 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	return more, err
 }
 
-// sweep reads a page of all proposals.
 func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 	if o.pages >= maxPages {
 		o.after, o.pages = "", 0
@@ -87,8 +84,7 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 	return nil
 }
 
-// startOver forgets the cursors of the walks after the API has refused them several times:
-// they may be unknown by now.
+// startOver forgets the cursors of the walks after the API has refused them several times: they may be unknown by now.
 func (o *organization) startOver(err error) error {
 	const maxRefusals = 3 // how often a page is asked for before its cursor counts as unknown
 	isEndless := errors.Is(err, follow.ErrEndless)
@@ -120,7 +116,6 @@ func (o *organization) skips(w *walk) bool {
 	return w.closed && uint64(len(w.seen)) < w.stated && (before == nil || *before != len(w.seen))
 }
 
-// walked notes that all votes of a proposal were read.
 func (o *organization) walked(ctx context.Context, w *walk) error {
 	delete(o.refused, w.proposal)
 	return o.note(ctx, map[string]func(*note){w.proposal: func(n *note) {

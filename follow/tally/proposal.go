@@ -20,8 +20,7 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// openFor is how long after its end a proposal that is not executed yet is polled. Later
-// changes are found by the daily walk over all proposals.
+// openFor is how long after its end a proposal that is not executed is polled. The daily walk finds later changes.
 const openFor = 30 * 24 * time.Hour
 
 type note struct {
@@ -30,8 +29,7 @@ type note struct {
 	End   *governance.Timestamp `json:"end,omitempty"`
 	// Draft is true for a proposal that is not on the chain yet.
 	Draft bool `json:"draft,omitempty"`
-	// Stated is the number of votes that the proposal states. Newest is the newest vote
-	// that was read when it stated Read.
+	// Stated is the number of votes that the proposal states, Newest the newest vote read when it stated Read.
 	Stated uint64 `json:"stated,omitempty"`
 	Read   uint64 `json:"read,omitempty"`
 	Newest string `json:"newest,omitempty"`
@@ -58,7 +56,6 @@ func (n note) isVoting() bool {
 	return governance.IsOpenState(n.State) || !governance.IsKnownState(n.State)
 }
 
-// head is what following takes of a proposal.
 type head struct {
 	ID        string `json:"id"`
 	OnchainID string `json:"onchainId"`
@@ -70,8 +67,6 @@ type head struct {
 	} `json:"governor"`
 }
 
-func isNull(text json.RawMessage) bool { return text == nil || string(text) == "null" }
-
 type taken struct {
 	records []record.Record
 	changes map[string]func(*note)
@@ -82,8 +77,7 @@ type taken struct {
 	newest *governance.Timestamp
 }
 
-// take reads proposals. Those that have not changed since the last answer, and nodes of
-// other types, are left out; of drafts, only a note is kept.
+// take reads proposals without those that have not changed since the last answer; of drafts, only a note is kept.
 func (o *organization) take(nodes ...json.RawMessage) taken {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,8 +157,7 @@ func (o *organization) note(ctx context.Context, changes map[string]func(*note))
 	return err
 }
 
-// readNewest reads the newest proposals, page by page until one is known. The first time it
-// is one page: a backfill reads the others.
+// readNewest reads the newest proposals, page by page until one is known; the first time, one page.
 func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
@@ -201,7 +194,6 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// readOpen reads the proposals that are open, and their new votes.
 func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
@@ -239,7 +231,6 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// readOne reads a proposal and its new votes.
 func (o *organization) readOne(ctx context.Context, id string) error {
 	text, err := o.askProposal(ctx, id)
 	if err != nil {

@@ -55,7 +55,6 @@ func Pace() fetch.Pace {
 // pollInterval is the time between two polls of the newest and of the open proposals.
 const pollInterval = time.Minute
 
-// The pollers of an organization.
 const (
 	pollerLog      = "log"
 	pollerWatch    = "watch"
@@ -82,7 +81,6 @@ func (t *Tally) Pollers(journal *follow.Journal) (all []follow.Poller) {
 	return all
 }
 
-// organization is a followed organization while its endpoint is led.
 type organization struct {
 	*Tally
 
@@ -91,26 +89,23 @@ type organization struct {
 
 	// mu guards what the pollers share.
 	mu sync.Mutex
-	// id is the organization's id; empty before the first request.
 	id string
 	// notes are what is remembered of each proposal, by its id; nil before they are read.
 	notes map[string]note
 	// seen are hashes of the last answer for each proposal.
 	seen map[string]uint64
-	// behind is true of the Governors, by their ids, of which the endpoint says that it lags behind
-	// their chain.
+	// behind is true of the Governors, by id, that the endpoint says lag behind their chain.
 	behind map[string]bool
 
-	// What follows belongs to poller backfill alone. after is the cursor of the walk over
-	// all proposals, and walk that over the votes of one.
+	// What follows belongs to poller backfill: after is the cursor of the walk over proposals, walk that over votes.
 	after string
 	walk  *walk
 	// pages is the number of pages that the walk over all proposals has read.
 	pages int
-	// refusals counts the pages that were refused in a row.
+	// refused are the proposals whose walks were refused, or saw fewer votes than are stated; refusals counts the pages
+	// that were refused in a row.
 	refusals int
-	// refused are the walks over the votes of proposals that were refused, or saw fewer votes than are stated.
-	refused map[string]refusal
+	refused  map[string]refusal
 }
 
 type refusal struct {

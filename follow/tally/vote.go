@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// maxNewPages bounds the pages of new votes in one poll of a proposal. Beyond, all its
-	// votes are read by the poller that has the time.
+	// maxNewPages bounds the pages of new votes in one poll of a proposal; beyond, the backfill reads all its votes.
 	maxNewPages = 5
 	// recountAfter is the time between two readings of all votes of an open proposal.
 	recountAfter = time.Hour
@@ -38,8 +37,7 @@ type votes struct {
 	unread []string
 }
 
-// takeVotes reads votes on a proposal. Pending ones, which become plain when they arrive from another
-// chain, and nodes of other types are left out.
+// takeVotes reads votes on a proposal, without pending ones, which may arrive from another chain, and other nodes.
 func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got votes) {
 	for _, text := range nodes {
 		var said struct {
@@ -78,9 +76,8 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 	return got
 }
 
-// readNewVotes reads the votes of a proposal whose stated number has changed, newest first
-// until a known one. Where that does not explain the number, as when a vote arrives late
-// with an old id, all votes are to be read again.
+// readNewVotes reads the votes of a proposal whose stated number has changed, newest first until a known one. Where
+// that does not explain the number, as when a vote arrives late with an old id, all votes are to be read again.
 func (o *organization) readNewVotes(ctx context.Context, id string) error {
 	n := o.noted(id)
 	if n.Draft || n.Stated == n.Read {
@@ -133,8 +130,7 @@ func ref(id string) record.ProposalRef {
 // walk is a reading of all votes of a proposal, newest first.
 type walk struct {
 	proposal string
-	// stated is the number of votes that the proposal stated when the walk began, and first
-	// the newest vote then.
+	// stated is the number of votes that the proposal stated when the walk began, first the newest then.
 	stated uint64
 	first  string
 	// closed is true if voting had ended when it began.
@@ -146,14 +142,12 @@ type walk struct {
 	unread bool
 }
 
-// most is the number of pages after which a walk ends without an end of the list. Votes may
-// arrive while it goes on.
+// most is the number of pages after which a walk without an end ends. Votes may arrive while it goes on.
 func (w *walk) most() int {
 	return int(min(2*min(w.stated, maxVotePages*maxPage)/maxPage+100, maxVotePages))
 }
 
-// nextWalk returns a walk over the votes of the newest proposal that needs one: it has closed since
-// its votes were last read, or their number is not explained. It is nil if no proposal does.
+// nextWalk returns a walk over the votes of the newest proposal that closed, or has an unexplained number of them.
 func (o *organization) nextWalk() *walk {
 	now := o.Clock.Now()
 	due := o.choose(func(n note) bool {
@@ -173,8 +167,7 @@ func (o *organization) nextWalk() *walk {
 	return &walk{proposal: due[0], stated: n.Stated, closed: !n.isVoting(), seen: map[string]bool{}}
 }
 
-// step reads one page of a walk; after the last, it withdraws what is held and was on no
-// page. done is true then.
+// step reads one page of a walk; after the last, it withdraws what is held and was on no page, and is done.
 func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn uint64, err error) {
 	if w.pages >= w.most() {
 		return false, 0, o.endless("votes", w.proposal, w.most())
@@ -205,8 +198,8 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 	return last, withdrawn, nil
 }
 
-// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none, or fewer
-// than are stated, says nothing, nor does one about votes since it began.
+// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none, or fewer than are stated, says
+// nothing, nor does one about votes since it began.
 func (o *organization) gone(ctx context.Context, w *walk) (gone []record.Record, err error) {
 	if len(w.seen) == 0 || uint64(len(w.seen)) < w.stated {
 		return nil, nil
