@@ -51,20 +51,18 @@ func OpenJournal(
 	ctx context.Context, w *warehouse.Warehouse, upstream string, sources []record.SourceRef, c *clock.Clock,
 ) (*Journal, error) {
 	stored, err := records.FollowCursors(ctx, w, upstream)
+	cursors, err := warehouse.Keyed(stored, err, func(c records.FollowCursor) (cursorKey, *entry) {
+		return keyOf(c.Source(), c.Poller), newEntry(c)
+	})
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{
-		Warehouse: w, Clock: c, upstream: upstream, sources: map[record.SourceRef]bool{}, cursors: map[cursorKey]*entry{},
-	}
+	j := &Journal{Warehouse: w, Clock: c, upstream: upstream, sources: map[record.SourceRef]bool{}, cursors: cursors}
 	for _, source := range sources {
 		j.sources[source] = true
 	}
 	if j.rejects.open, err = records.HasFollowRejects(ctx, w, upstream); err != nil {
 		return nil, err
-	}
-	for _, cursor := range stored {
-		j.cursors[keyOf(cursor.Source(), cursor.Poller)] = newEntry(cursor)
 	}
 	return j, nil
 }

@@ -139,9 +139,7 @@ func New(o Options) *Chain {
 	if len(o.ClockEndpoints) > 0 {
 		c.clockClient = newClient(o.ClockChainID, o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
-	for _, g := range o.Governors {
-		c.governors = append(c.governors, newGovernor(o.ChainID, g, nil))
-	}
+	c.governors = warehouse.Values(o.Governors, func(g Governor) *governor { return newGovernor(o.ChainID, g, nil) })
 	return c
 }
 

@@ -64,9 +64,15 @@ func (c names) primaryNames(ctx context.Context, addresses []string) (map[string
 
 // resolve asks the resolver of each node; a result is nil where there is no resolver, or it has none.
 func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, signature, result string) ([]any, error) {
-	resolvers, err := c.askNames(ctx, block, warehouse.Values(nodes, func(node *big.Int) method {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	resolvers, held, err := c.client.askAt(ctx, block, warehouse.Values(nodes, func(node *big.Int) method {
 		return method{to: strings.ToLower(c.NameRegistry), signature: "resolver(bytes32)", args: []*big.Int{node}, result: "address"}
-	}))
+	})...)
+	if err == nil && !held {
+		err = fmt.Errorf("no endpoint has the state of block %s", block) // the poller retries at a later one
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,18 +92,6 @@ func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, sign
 		results[at[i]] = value
 	}
 	return results, nil
-}
-
-// askNames is askAt; a block that no endpoint has is an error, which the poller retries at a later one.
-func (c names) askNames(ctx context.Context, block string, methods []method) ([]any, error) {
-	if len(methods) == 0 {
-		return nil, nil
-	}
-	said, held, err := c.client.askAt(ctx, block, methods...)
-	if err == nil && !held {
-		err = fmt.Errorf("no endpoint has the state of block %s", block)
-	}
-	return said, err
 }
 
 // askResolvers asks contracts that anybody may have made. One that no endpoint can answer for states nothing.

@@ -15,6 +15,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -317,10 +318,8 @@ func (c observer) settings(
 			if len(getters) == 0 || d.Chain != c.ID() || place < 0 || len(all) == maxSettings {
 				return
 			}
-			one := asked{function: d.Function, kind: kind, of: &of[place]}
-			for _, getter := range getters {
-				one.calls = append(one.calls, viewAt(d.Target, getter, at))
-			}
+			views := warehouse.Values(getters, func(getter string) *call { return viewAt(d.Target, getter, at) })
+			one := asked{function: d.Function, kind: kind, of: &of[place], calls: views}
 			all, calls = append(all, one), append(calls, one.calls...)
 		})
 	}

@@ -185,13 +185,10 @@ func (c *Chain) finalHeader(ctx context.Context, e *endpoint) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
-	number := head.number() - min(head.number(), c.finality())
+	depth := cmp.Or(c.Finality, map[uint64]uint64{1: 65, 137: 200, 42161: 240}[c.ChainID], 30)
+	number := head.number() - min(head.number(), depth)
 	found, err := c.client.headers(ctx, e, []uint64{number})
 	return found[number], err
-}
-
-func (c *Chain) finality() uint64 {
-	return cmp.Or(c.Finality, map[uint64]uint64{1: 65, 137: 200, 42161: 240}[c.ChainID], 30)
 }
 
 func (c *Chain) at() position {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,10 +99,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 	for i, of := range blocks[0].Calls {
 		result := governance.DossierSimulatedCall{Success: of.Status == "0x1", GasUsed: new(governance.CountOf(uint64(of.GasUsed)))}
 		if !result.Success {
-			refused := of.Error
-			if refused == nil {
-				refused = &rpcError{Message: "the call failed"}
-			}
+			refused := cmp.Or(of.Error, &rpcError{Message: "the call failed"})
 			result.Reason = new(reasonOf(refused, of.ReturnData))
 			fail(s, governance.SimulationReverts, i, *result.Reason)
 		}

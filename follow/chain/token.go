@@ -77,10 +77,7 @@ func (c tokens) addTokens() {
 	if !c.Delegations {
 		return
 	}
-	var tokens []string
-	for _, g := range c.governors {
-		tokens = append(tokens, g.known().token)
-	}
+	tokens := warehouse.Values(c.governors, func(g *governor) string { return g.known().token })
 	for _, token := range append(tokens, c.Tokens...) {
 		c.addDelegating(token, &delegating{})
 	}

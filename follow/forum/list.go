@@ -46,6 +46,10 @@ func (t listed) state() listedState {
 	return listedState{t.bumped.UnixMilli(), facts(t.topic)}
 }
 
+func idsOf(topics []listed) []string {
+	return warehouse.Values(topics, func(t listed) string { return t.id })
+}
+
 // isWithheld reports whether the entry is of a topic that not everybody may read.
 func (t listed) isWithheld() bool { return t.topic != nil && t.topic.Withdrawn }
 
@@ -116,7 +120,7 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 		}
 		topics = append(topics, entry)
 	}
-	read := listedPage{page, warehouse.Values(topics, func(t listed) string { return t.id })}
+	read := listedPage{page, idsOf(topics)}
 	last, _ := l.listed.Load(order)
 	if before, is := last.(listedPage); is && before.page == page-1 && len(topics) > 0 && slices.Equal(before.topics, read.topics) {
 		return nil, false, fmt.Errorf("%w: %s answers the same page of topics again", follow.ErrEndless, l.Name)
@@ -127,14 +131,9 @@ func (l *pollers) list(ctx context.Context, order string, page int) (topics []li
 
 // held returns the records of listed topics by their ids, without texts.
 func (l *pollers) held(ctx context.Context, topics []listed) (map[string]*record.Topic, error) {
-	byID := make(map[string]*record.Topic, len(topics))
 	if len(topics) == 0 {
-		return byID, nil
+		return map[string]*record.Topic{}, nil
 	}
-	ids := warehouse.Values(topics, func(t listed) string { return t.id })
-	records, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, ids, false)
-	for i := range records {
-		byID[records[i].ExternalID] = &records[i]
-	}
-	return byID, err
+	held, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, idsOf(topics), false)
+	return warehouse.Keyed(held, err, func(t record.Topic) (string, *record.Topic) { return t.ExternalID, &t })
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"pnyx/fetch"
@@ -148,7 +149,7 @@ func (f *Forum) directory(ctx context.Context, path string) ([]directoryEntry, e
 }
 
 // fieldTexts returns the texts of a field that are not empty: new versions state a list, old ones one text.
-func fieldTexts(stated json.RawMessage) (texts []string) {
+func fieldTexts(stated json.RawMessage) []string {
 	var listed struct {
 		Value []string `json:"value"`
 	}
@@ -160,10 +161,5 @@ func fieldTexts(stated json.RawMessage) (texts []string) {
 		_ = fetch.Decode(stated, &one) // another value is no text
 		listed.Value = []string{one}
 	}
-	for _, value := range listed.Value {
-		if value != "" {
-			texts = append(texts, value)
-		}
-	}
-	return texts
+	return slices.DeleteFunc(listed.Value, func(value string) bool { return value == "" })
 }

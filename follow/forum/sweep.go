@@ -59,9 +59,7 @@ func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, t := range topics {
-		l.swept = append(l.swept, t.id)
-	}
+	l.swept = append(l.swept, idsOf(topics)...)
 	if gaps > 0 {
 		l.missed.Add(gaps)
 		cursor.Gaps += gaps

@@ -69,7 +69,7 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 				return found, err
 			}
 		}
-		hidden, err := l.take(ctx, private, withhold)
+		hidden, err := l.take(ctx, private, func(t *record.Topic) { *t = *t.Withheld() })
 		if err != nil {
 			return found, err
 		}
@@ -118,8 +118,6 @@ func (l *pollers) take(ctx context.Context, ids []string, change func(*record.To
 	}
 	return records, err
 }
-
-func withhold(t *record.Topic) { *t = *t.Withheld() }
 
 type topicAnswer struct {
 	status int

@@ -78,12 +78,7 @@ func (p watchPosition) left(topics []listed, more bool) (ids []string) {
 
 // fetchBumped fetches some ids, and those listed topics that differ from the last time and from what is held.
 func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string, at watchPosition) (fetched, error) {
-	var changed []listed
-	for _, t := range topics {
-		if l.seen[t.id] != t.state() {
-			changed = append(changed, t)
-		}
-	}
+	changed := slices.DeleteFunc(slices.Clone(topics), func(t listed) bool { return l.seen[t.id] == t.state() })
 	held, err := l.held(ctx, changed)
 	if err != nil {
 		return fetched{}, err

@@ -10,21 +10,19 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse"
 )
 
 // Check implements follow.Upstream.
 func (h *Hub) Check(ctx context.Context) []follow.Check {
 	checks := make([]follow.Check, 0, len(h.Spaces))
 	for batch := range slices.Chunk(h.Spaces, maxIn) {
-		found := map[string]spaceHead{}
+		var heads []spaceHead
 		got, err := h.ask(ctx, "spaces", map[string]any{"ids": withSpellings(batch)})
 		if err == nil {
-			var heads []spaceHead
 			err = fetch.Decode(got["spaces"], &heads)
-			for _, head := range heads {
-				found[head.ID] = head
-			}
 		}
+		found, err := warehouse.Keyed(heads, err, func(head spaceHead) (string, spaceHead) { return head.ID, head })
 		for _, id := range batch {
 			checks = append(checks, h.check(id, found, err))
 		}

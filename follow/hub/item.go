@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"pnyx/clock"
@@ -127,11 +128,7 @@ func (p *reader) load(ctx context.Context) error {
 			p.adopt(h, i)
 		}
 	}
-	for id, i := range p.items {
-		if i.settled(i.end, now) {
-			delete(p.items, id)
-		}
-	}
+	maps.DeleteFunc(p.items, func(_ string, i *item) bool { return i.settled(i.end, now) })
 	p.loaded = true
 	return nil
 }

@@ -212,7 +212,8 @@ func (p messageLog) remember(position int64, fresh []message, now time.Time) int
 }
 
 func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []message) error {
-	var votes, proposals []string
+	var votes []string
+	origins, wanted := map[string]string{}, map[string]bool{}
 	stated := map[string]message{} // messages by the id of what they state
 	spaces, changed, deletions := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, m := range messages {
@@ -224,7 +225,7 @@ func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []me
 		case "vote":
 			votes = append(votes, m.ID)
 		case "proposal":
-			proposals = append(proposals, m.ID)
+			wanted[m.ID], origins[m.ID] = true, originOf(m)
 		case "update-proposal", "flag-proposal":
 			changed[m.Space] = true
 		case "delete-proposal":
@@ -236,11 +237,6 @@ func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []me
 	heads, err := p.readVotes(ctx, f, votes)
 	if err != nil {
 		return err
-	}
-	origins := map[string]string{}
-	wanted := map[string]bool{}
-	for _, id := range proposals {
-		wanted[id], origins[id] = true, originOf(stated[id])
 	}
 	newest := map[string]int64{}
 	for _, v := range heads {

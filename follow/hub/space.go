@@ -251,12 +251,10 @@ func (p *reader) readSpacesAgain(ctx context.Context) error {
 	if now.Sub(p.spacesReadAt) < spacesPause {
 		return nil
 	}
-	var known []string
-	for _, id := range p.Spaces {
-		if _, missing := p.missing[id]; !missing && p.wasKnown(id) {
-			known = append(known, id)
-		}
-	}
+	known := slices.DeleteFunc(slices.Clone(p.Spaces), func(id string) bool {
+		_, missing := p.missing[id]
+		return missing || !p.wasKnown(id)
+	})
 	err := p.renewSpaces(ctx, known)
 	if err == nil {
 		p.spacesReadAt = now

@@ -177,7 +177,8 @@ func (p *parser) object(path string, node *yaml.Node, into reflect.Value) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if i < 0 {
 			p.lines[at] = key.Line
-			p.refuse(at, "is not a key; want one of %s", names(fields))
+			names := warehouse.Values(fields, func(f field) string { return f.name })
+			p.refuse(at, "is not a key; want one of %s", strings.Join(names, ", "))
 			continue
 		}
 		given[key.Value] = true
@@ -234,8 +235,4 @@ func fieldsOf(of reflect.Type) (fields []field) {
 		})
 	}
 	return fields
-}
-
-func names(fields []field) string {
-	return strings.Join(warehouse.Values(fields, func(f field) string { return f.name }), ", ")
 }
