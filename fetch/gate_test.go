@@ -14,7 +14,6 @@ import (
 	"pnyx/test/check"
 )
 
-// requestsOf returns the number of requests with an outcome.
 func requestsOf(t *testing.T, f fixture, outcome string) (count float64) {
 	t.Helper()
 	families := check.Must(f.metrics.Gather())(t)

@@ -15,10 +15,8 @@ import (
 	"pnyx/test/check"
 )
 
-// start is the time at which the clocks of the tests begin.
 func start() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 
-// fixture is a client of one server.
 type fixture struct {
 	clock   *clock.Clock
 	client  *fetch.Client

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// Hasten shortens the life of leases.
 func (f *Follower) Hasten(leaseTTL, standbyInterval time.Duration) {
 	f.leaseTTL, f.standbyInterval = leaseTTL, standbyInterval
 }
@@ -18,8 +17,6 @@ func (j *Journal) Write(ctx context.Context, all bool) error {
 	return writePending(ctx, j.Warehouse, all, j)
 }
 
-// Succeed notes that a poller has polled.
 func (j *Journal) Succeed(poller Poller) { j.succeeded(poller) }
 
-// Rejected counts the items that were rejected.
 func (j *Journal) Rejected() uint64 { return j.rejects.counted }

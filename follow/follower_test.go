@@ -93,7 +93,6 @@ func (b bench) start(upstreams ...follow.Upstream) (f *follow.Follower, stop fun
 	return f, stop
 }
 
-// awaitCount waits until something has happened n times.
 func (b bench) awaitCount(what string, count *atomic.Int64, n int64) {
 	b.Helper()
 	env.Until(b, func() error {
@@ -127,7 +126,6 @@ func (b bench) awaitStates(upstream string, want map[string]governance.SourceSta
 
 type pollerFunc = func(context.Context, *follow.Journal) (bool, error)
 
-// counting is a poller that does nothing else.
 func counting(count *atomic.Int64) pollerFunc {
 	return func(context.Context, *follow.Journal) (bool, error) {
 		count.Add(1)

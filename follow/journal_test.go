@@ -14,11 +14,16 @@ import (
 	"pnyx/warehouse/records"
 )
 
+func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
+	t.Helper()
+	return env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
+}
+
 func TestCursorsOutliveTheJournal(t *testing.T) {
 	t.Parallel()
 
 	opened := env.Warehouse(t)
-	journal := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
+	journal := openJournal(t, opened)
 	source := record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}
 	cursor := journal.Cursor(source, "backfill")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -26,14 +31,8 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	cursor.Covered = []records.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
 	env.Want(t, 1, env.Must(journal.Commit(t.Context(), []record.Record{space}, cursor))(t).New, "one new record")
-	again := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
+	again := openJournal(t, opened)
 	env.WantSame(t, "cursor", cursor, again.Cursor(source, "backfill"))
-}
-
-// openJournal opens the journal of chain 1.
-func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
-	t.Helper()
-	return env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
 }
 
 func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	fakehub "pnyx/test/upstream/hub"
 )
 
-// lagSamples is how often each kind of change is made.
 const lagSamples = 20
 
 // upstreamChange is a kind of change. make makes the n-th of it, and returns the SQL that

@@ -239,7 +239,6 @@ func (s *simulation) hosts(kind string) int {
 	return map[string]int{"hub": 1, "chain": s.chains, "forum": s.forums}[kind]
 }
 
-// run lets a time pass.
 func (s *simulation) run(length time.Duration) {
 	for end := s.time.Now().Add(length); s.time.Now().Before(end); {
 		s.time.step(end)

@@ -77,9 +77,7 @@ func TestAContractThatCountsOtherwiseIsReadAgainThreeTimes(t *testing.T) {
 	f.wantPower([3]int64{507, 0, 0}, 2)
 	asked := f.chain.Calls("eth_call")
 	f.Poll("state")
-	if got := f.chain.Calls("eth_call"); got != asked {
-		t.Errorf("got %d more calls, want none after three times", got-asked)
-	}
+	env.Want(t, asked, f.chain.Calls("eth_call"), "calls", "none after three times")
 }
 
 func TestVotesAreCountedOnceTheirBlocksAreFinalAndThePastIsRead(t *testing.T) {

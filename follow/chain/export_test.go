@@ -14,13 +14,10 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// RPCError is an error object of an answer.
 type RPCError = rpcError
 
-// RefusedSpan exports refusedSpan.
 func RefusedSpan(e *RPCError, asked uint64) (span uint64, known bool) { return refusedSpan(e, asked) }
 
-// IsLimit, IsGone and IsAhead export what an error says.
 func IsLimit(e *RPCError) bool { return e.isLimit() }
 
 func IsUnknown(e *RPCError) bool {
@@ -54,16 +51,13 @@ func TimelockOf(grace uint64, logs ...records.ChainLog) *record.Proposal {
 	return r
 }
 
-// Topics returns the topics of all events that are known.
 func Topics() []string { return slices.Collect(maps.Keys(layouts())) }
 
-// Parsed is what Parse exports of a log.
 type Parsed struct {
 	Proposal, Voter, Text string
 	Sides                 [3]string
 }
 
-// Parse exports parse.
 func Parse(logTopics []string, data string) (Parsed, error) {
 	e, err := parse(logTopics, data)
 	p := Parsed{Proposal: e.proposal, Voter: e.voter, Text: e.text}
@@ -75,7 +69,6 @@ func Parse(logTopics []string, data string) (Parsed, error) {
 	return p, err
 }
 
-// Title exports title.
 func Title(description string) string { return title(description) }
 
 // Answered reads the answers of a host as a chain with one Governor: logs with

@@ -80,7 +80,6 @@ func newFollower(t *testing.T) *follower {
 	}
 }
 
-// start begins as a new process does.
 func (f *follower) start() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
@@ -159,7 +158,6 @@ func withVote(t *testing.T) *follower {
 	return f
 }
 
-// gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
 	cursors := env.Must(records.FollowCursors(f.t.Context(), f.warehouse, ""))(f.t)
@@ -384,7 +382,6 @@ func TestTimesOfBlocksToComeAreEstimatedAndTheQuorumIsReadOnceTheStartIsPast(t *
 	}
 }
 
-// aboveSeven refuses ranges of more than seven blocks.
 func aboveSeven(refusal fake.Refusal) fake.Faults {
 	return fake.Faults{Logs: func(first, last uint64) *fake.Refusal {
 		if last-first+1 <= 7 {
@@ -559,9 +556,7 @@ func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	f := withVote(t)
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
 	f.chain.Fail(fake.Faults{NoCalls: true})
-	if err := f.TryPoll(f.t.Context(), "tip"); err == nil {
-		t.Fatal("got no error although the contract cannot be asked")
-	}
+	f.FailPoll("tip", "")
 	f.wantPower([3]int64{}, 0)
 	f.chain.Fail(fake.Faults{})
 	f.start()
@@ -607,7 +602,6 @@ func TestCheckSaysWhatTheContractIs(t *testing.T) {
 	}
 }
 
-// tip reads the tip and returns how that went.
 func (f *follower) tip() records.FollowCursor {
 	f.Poll("tip")
 	return f.Journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
@@ -622,13 +616,9 @@ func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 	f.start()
 	env.Want(t, governance.SourceLive, f.tip().State, "at a fresh head", "live")
 	f.clock.Step(2 * time.Minute)
-	if got := f.tip(); got.State != governance.SourceBehind || !strings.Contains(got.Error, "stands still") {
-		t.Errorf("got %s (%s) at a head that is two minutes old, want behind", got.State, got.Error)
-	}
+	polled.WantState(t, governance.SourceBehind, "stands still", f.tip())
 	f.chain.MineEmpty(10)
-	if got := f.tip(); got.State != governance.SourceLive || got.Error != "" {
-		t.Errorf("got %s (%s) after the chain went on, want live", got.State, got.Error)
-	}
+	polled.WantState(t, governance.SourceLive, "", f.tip())
 }
 
 func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
@@ -647,9 +637,7 @@ func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
 	if _, known := f.proposal("1"); !known {
 		t.Error("got no proposal, want the one that the second endpoint has")
 	}
-	if got := f.Journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != governance.SourceLive {
-		t.Errorf("got %s (%s), want live", got.State, got.Error)
-	}
+	env.Want(t, governance.SourceLive, f.Journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip").State)
 }
 
 func TestAHeadWithoutBlocksIsFailing(t *testing.T) {
@@ -658,22 +646,16 @@ func TestAHeadWithoutBlocksIsFailing(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	if got := f.tip(); got.State != governance.SourceLive {
-		t.Fatalf("got %s at a fresh head, want live", got.State)
-	}
+	env.Want(t, governance.SourceLive, f.tip().State)
 	f.chain.Fail(fake.Faults{Hollow: 30})
 	for range 9 {
 		f.chain.MineEmpty(1)
 		f.clock.Step(fake.BlockTime)
 		f.tip()
 	}
-	if got := f.tip(); got.State != governance.SourceFailing || !strings.Contains(got.Error, "no endpoint has the blocks after 30") {
-		t.Errorf("got %s %q after 108 s without blocks, want failing", got.State, got.Error)
-	}
+	polled.WantState(t, governance.SourceFailing, "no endpoint has the blocks after 30", f.tip())
 	f.chain.Fail(fake.Faults{})
-	if got := f.tip(); got.State != governance.SourceLive || got.Error != "" {
-		t.Errorf("got %s %q, want live again", got.State, got.Error)
-	}
+	polled.WantState(t, governance.SourceLive, "", f.tip())
 }
 
 func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
@@ -697,9 +679,7 @@ func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
 			var asked []uint64 // blocks
 			f.chain.Fail(fake.Faults{Logs: func(first, last uint64) *fake.Refusal { asked = append(asked, last-first+1); return &refusal }})
 			for range 30 {
-				if err := f.TryPoll(f.t.Context(), "tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
-					t.Fatalf("got %v, want the limit", err)
-				}
+				f.FailPoll("tip", "allows no more requests")
 				f.clock.Step(time.Second)
 			}
 			want := []uint64{8, 4, 2} // what is no limit on the rate may be one on the range

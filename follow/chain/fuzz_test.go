@@ -48,7 +48,6 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzLogs reads bytes as the logs of a block.
 func FuzzLogs(f *testing.F) {
 	for _, l := range []fake.Log{created(1, 3, 1000), voted(ada, 1, 5e17)} {
 		text, err := json.Marshal([]map[string]any{{

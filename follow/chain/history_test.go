@@ -181,7 +181,6 @@ func (h *history) create() []fake.Log {
 	return []fake.Log{createdAt(p.id, p.start, p.end)}
 }
 
-// upgrade changes how the Governor counts from the next block on.
 func (h *history) upgrade() {
 	h.seconds = h.random.IntN(2) == 0
 	mode := map[bool]string{true: "mode=timestamp", false: "mode=blocknumber&from=default"}[h.seconds]
@@ -295,9 +294,7 @@ func TestAGovernorThatIsFollowedAgainLacksNothing(t *testing.T) {
 	f.governors = both
 	f.start()
 	f.Poll("tip")
-	if got := f.Journal.Cursor(f.upstream.Sources()[0], "backfill").State; got != governance.SourceBackfilling {
-		t.Errorf("got %s before the blocks are read, want %s", got, governance.SourceBackfilling)
-	}
+	env.Want(t, governance.SourceBackfilling, f.Journal.Cursor(f.upstream.Sources()[0], "backfill").State, "before the blocks are read")
 	f.Poll("backfill", "final")
 	env.Want(t, 1, len(env.Must(records.AllProposals(t.Context(), f.warehouse))(t)), "proposals of the Governor that is back")
 	f.wantDelegations()
@@ -355,12 +352,7 @@ func TestANodeThatAnswersNullForOldCodeHoldsUpNothing(t *testing.T) {
 			f.chain.Mine(created(1, 2, 1_000))
 			f.chain.MineEmpty(2 * fakeFinality)
 			lying := &env.Tamper{Honest: f.chain}
-			lying.Change(func(asked string, answer []byte) []byte {
-				if strings.Contains(asked, "eth_getCode") {
-					return []byte(`{"jsonrpc":"2.0","id":1,"result":null}`)
-				}
-				return answer
-			})
+			lying.Answer(`{"jsonrpc":"2.0","id":1,"result":null}`, "eth_getCode")
 			f.endpoints = []http.Handler{lying}
 			f.start()
 			f.Poll("tip", "backfill")
@@ -400,9 +392,7 @@ func TestAGovernorThatCannotBeAskedHoldsUpNoOther(t *testing.T) {
 	f.Poll("tip", "backfill", "final")
 	f.chain.Fail(fake.Faults{Aborts: addedLater})
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(3))
-	if err := f.TryPoll(t.Context(), "state"); err == nil {
-		t.Error("got no error of the Governor that cannot be asked")
-	}
+	f.FailPoll("state", "")
 	p, _ := f.proposal("1")
 	env.Want(t, "defeated", p.State, "state at the other Governor")
 }

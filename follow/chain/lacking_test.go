@@ -102,7 +102,6 @@ func TestTheModeSaysWhatCountsTowardsTheQuorum(t *testing.T) {
 	}
 }
 
-// most is the greatest number of 256 bits.
 func most() *big.Int { return new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)) }
 
 func (f *follower) ballots() map[string]record.Ballot {

@@ -58,7 +58,6 @@ func lacking(node http.Handler, methods ...string) http.Handler {
 	})
 }
 
-// outlineOf is a simulation in a line.
 func outlineOf(s *governance.DossierSimulation) string {
 	if s == nil {
 		return "none"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 )
 
@@ -45,20 +46,15 @@ func upgradedPoll(t *testing.T, log fake.Log) *follower {
 func (f *follower) wantRules() {
 	f.t.Helper()
 	at := func(block int) time.Time { return startOfFake().Add(time.Duration(block) * fake.BlockTime) }
-	one, _ := f.proposal("1")
-	two, _ := f.proposal("2")
-	for _, c := range []struct {
+	for id, c := range map[string]struct {
 		start, end time.Time
 		counted    []string
 		power      [3]int64
 	}{
-		{at(22), at(30), []string{"for"}, [3]int64{3e6, 0, 0}},
-		{at(50), at(55), []string{"for", "abstain"}, [3]int64{1e18, 1e18, 1e18}},
+		"1": {at(22), at(30), []string{"for"}, [3]int64{3e6, 0, 0}},
+		"2": {at(50), at(55), []string{"for", "abstain"}, [3]int64{1e18, 1e18, 1e18}},
 	} {
-		p, id := one, "1"
-		if len(c.counted) == 2 {
-			p, id = two, "2"
-		}
+		p, _ := f.proposal(id)
 		power, _ := f.power(id)
 		if p.StartAt == nil || !p.StartAt.Time().Equal(c.start) || p.EndAt == nil || !p.EndAt.Time().Equal(c.end) ||
 			!slices.Equal(p.QuorumChoices, c.counted) || power != c.power {
@@ -186,9 +182,7 @@ func TestTheQuorumIsThatOfTheEnd(t *testing.T) {
 			}
 			asked := f.chain.Calls("eth_call")
 			f.Poll("state")
-			if got := f.chain.Calls("eth_call"); got != asked {
-				t.Errorf("got %d more calls, want none", got-asked)
-			}
+			env.Want(t, asked, f.chain.Calls("eth_call"), "calls, and none more")
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 )
 
 // tamper puts a forum in front of the fixture's that may lie.
@@ -43,7 +44,7 @@ func TestAttackAnAbsurdPostDoesNotStopTheLog(t *testing.T) {
 			f.clock.Step(2 * time.Minute)
 			f.Poll("log")
 			if !lasts {
-				lying.Change(func(_ string, answer []byte) []byte { return answer })
+				lying.Relent()
 				f.Poll("log")
 			}
 			id := f.AddTopic(1, "Second", "ada", "<p>text</p>")
@@ -102,9 +103,7 @@ func TestAttackNestedCategoriesAreRefused(t *testing.T) {
 			nested := strings.Repeat(`{"id":1,"name":"a","slug":"a","subcategory_list":[`, levels) + strings.Repeat("]}", levels)
 			return []byte(`{"category_list":{"categories":[` + nested + `]}}`)
 		})
-		if err := f.TryPoll(t.Context(), "categories"); err == nil {
-			t.Errorf("categories of %d levels are read", levels)
-		}
+		f.FailPoll("categories", "")
 	}
 }
 
@@ -112,12 +111,7 @@ func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.AddTopic(1, "First", "ada", "<p>text</p>")
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if !strings.Contains(asked, "latest.json") {
-			return answer
-		}
-		return []byte(`{"topic_list":{"more_topics_url":"/latest?page=9","topics":[{"id":1,"title":"First","category_id":1,"posts_count":1}]}}`)
-	})
+	f.tamper().Answer(`{"topic_list":{"more_topics_url":"/latest?page=9","topics":[{"id":1,"title":"First","category_id":1,"posts_count":1}]}}`, "latest.json")
 	cursor := f.cursor("backfill")
 	cursor.Position, cursor.State = `{"page":49990}`, governance.SourceBackfilling
 	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
@@ -139,23 +133,16 @@ func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) 
 	lying := f.tamper()
 	f.AddTopic(1, "First", "ada", "<p>text</p>")
 	f.Poll(order()...)
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "/posts.json") {
-			return []byte(`{"latest_posts":[]}`)
-		}
-		return answer
-	})
+	lying.Answer(`{"latest_posts":[]}`, "/posts.json")
 	f.AddTopic(1, "Unsaid", "ada", "<p>text</p>")
 	f.clock.Step(25 * time.Hour)
 	f.Poll("sweep", "log")
 	if cursor := f.cursor("log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
 		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)
 	}
-	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	lying.Relent()
 	f.Poll("log")
-	if cursor := f.cursor("log"); cursor.State != governance.SourceLive || cursor.Error != "" {
-		t.Errorf("got %s, %q after there are posts", cursor.State, cursor.Error)
-	}
+	polled.WantState(t, governance.SourceLive, "", f.cursor("log"))
 }
 
 func TestAttackWhatIsAnsweredOfOneTopicHoldsUpNoOther(t *testing.T) {
@@ -213,15 +200,8 @@ func TestAttackAnEmptyPageInTheMiddleIsNotTheEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.addTopics(70, time.Second)
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "order=created&page=1") {
-			return []byte(`{"topic_list":{"more_topics_url":"/latest?page=2","topics":[]}}`)
-		}
-		return answer
-	})
-	if err := f.TryPoll(t.Context(), "backfill"); err == nil {
-		t.Errorf("got no error, and %s", f.cursor("backfill").State)
-	}
+	f.tamper().Answer(`{"topic_list":{"more_topics_url":"/latest?page=2","topics":[]}}`, "order=created&page=1")
+	f.FailPoll("backfill", "")
 	f.tamper()
 	f.Poll("backfill")
 	f.wantTruth()

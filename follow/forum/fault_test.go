@@ -53,9 +53,7 @@ func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
 	f.clock.Step(5 * time.Second)
 	f.Reply(topic, "bob", "<p>two</p>")
 	f.Poll("log")
-	if got := f.topic(topic).Posts; got != 1 {
-		t.Fatalf("got %d posts, want the cached answer", got)
-	}
+	env.Want(t, 1, f.topic(topic).Posts, "posts", "the cached answer")
 	f.restart()
 	f.clock.Step(time.Minute)
 	f.Poll("log")
@@ -63,9 +61,7 @@ func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
 	before := f.fetches()
 	f.clock.Step(time.Minute)
 	f.Poll("log")
-	if got := f.fetches(); got != before {
-		t.Errorf("got %d topics fetched again, want none", got-before)
-	}
+	env.Want(t, before, f.fetches(), "topics fetched again")
 }
 
 func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
@@ -154,9 +150,7 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 			f.restart()
 			f.Switch(fault)
 			for _, poller := range []string{"log", "watch", "categories", "sweep"} {
-				if err := f.TryPoll(t.Context(), poller); err == nil {
-					t.Errorf("poller %s: got no error", poller)
-				}
+				f.FailPoll(poller, "")
 			}
 			f.clock.Step(2 * time.Hour)
 			f.Poll("missing")

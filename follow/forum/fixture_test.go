@@ -24,7 +24,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// host is the forum's name in tests.
 const host = "forum.harbor.example"
 
 // fixture is a followed forum. Both sides go by one clock, which moves only when a poller
@@ -82,7 +81,6 @@ func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(noted.Body.Bytes()) // a client that left needs nothing
 }
 
-// restart forgets everything that is not in the warehouse.
 func (f *fixture) restart() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
@@ -136,7 +134,6 @@ func (f *fixture) cursor(poller string) records.FollowCursor {
 	return f.Journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, poller)
 }
 
-// topic returns a held topic.
 func (f *fixture) topic(id int) record.Topic {
 	f.t.Helper()
 	held, err := records.HeldTopics(f.t.Context(), f.warehouse, host, []string{strconv.Itoa(id)}, true)
@@ -146,7 +143,6 @@ func (f *fixture) topic(id int) record.Topic {
 	return held[0]
 }
 
-// fetches returns how often topics were asked for, whole.
 func (f *fixture) fetches() (sum int) {
 	for id := range 400 {
 		sum += f.Requests("/t/" + strconv.Itoa(id+1) + ".json")

@@ -57,9 +57,7 @@ func TestNewPostsAreReadByTheirIDs(t *testing.T) {
 			f.wantTruth()
 			before := f.fetches()
 			f.Poll("log")
-			if got := f.fetches(); got != before {
-				t.Errorf("got %d topics fetched again, want none", got-before)
-			}
+			env.Want(t, before, f.fetches(), "topics fetched again")
 		})
 	}
 }
@@ -75,9 +73,7 @@ func TestMorePostsThanARunReadsAreLeftToTheSweep(t *testing.T) {
 	f.AddTopic(1, "Grants", "bob", "<p>one</p>")
 	f.clock.Step(time.Minute)
 	f.Poll("log")
-	if got := f.topic(old).Posts; got != 1 {
-		t.Fatalf("got %d posts, want the old topic not read yet", got)
-	}
+	env.Want(t, 1, f.topic(old).Posts, "posts", "the old topic not read yet")
 	f.restart()
 	f.Poll("sweep")
 	f.wantTruth()
@@ -201,9 +197,7 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 	f.clock.Step(24 * time.Hour)
 	f.Poll("sweep")
 	f.wantTruth()
-	if got := f.fetches(); got != before {
-		t.Errorf("got %d topics fetched, want none", got-before)
-	}
+	env.Want(t, before, f.fetches(), "topics fetched")
 	env.Want(t, 0, f.cursor("sweep").Gaps, "gaps")
 }
 
@@ -370,7 +364,53 @@ func TestTagsInEitherFormAreTheSame(t *testing.T) {
 	f.restart()
 	f.Poll("watch")
 	f.wantTruth()
-	if got := f.fetches(); got != before {
-		t.Errorf("got %d topics fetched for another form of tags, want none", got-before)
+	env.Want(t, before, f.fetches(), "topics fetched for another form of tags")
+}
+
+// TestAKeyWidensNothing follows with a key to which the forum shows everything.
+func TestAKeyWidensNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.key = "k3y"
+	f.Switch(func(s *upstream.Switches) { s.Staff = true })
+	f.restart()
+	staff := f.AddCategory("Staff", 0)
+	f.Restrict(staff, true)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	for range 3 {
+		f.AddTopic(staff, "Salaries", "eve", "<p>secret</p>")
 	}
+	f.Poll("log", "watch", "backfill", "sweep")
+	f.wantTruth()
+	for _, secret := range []string{"2", "3", "4"} {
+		if f.Requests("/t/"+secret+".json") > 0 {
+			t.Errorf("topic %s is read, of a category that is restricted", secret)
+		}
+	}
+
+	became := map[string]int{}
+	for name, change := range map[string]func(id int){
+		"deleted": f.Delete, "a private message": f.Hide, "moved": func(id int) { f.Move(id, staff) },
+	} {
+		became[name] = f.AddTopic(1, "Plans "+name, "ada", "<p>secret</p>")
+		f.Poll("log")
+		change(became[name])
+	}
+	late := f.AddCategory("Board", 0)
+	became["of a category that became restricted"] = f.AddTopic(late, "Board", "ada", "<p>secret</p>")
+	f.Poll("log")
+	f.Restrict(late, true)
+	f.clock.Step(time.Hour)
+	f.Poll("categories", "watch", "sweep")
+	f.wantTruth()
+	for name, id := range became {
+		if got := f.topic(id); !got.Withdrawn || got.Visible || got.Title != "" || got.BodyHTML != "" {
+			t.Errorf("%s: got %+v, want it withheld", name, got)
+		}
+	}
+
+	f.Restrict(late, false)
+	f.clock.Step(24 * time.Hour)
+	f.Poll("categories", "watch", "sweep")
+	f.wantTruth()
 }

@@ -17,6 +17,7 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -32,7 +33,6 @@ func (f *fixture) tamper() *env.Tamper {
 	return lying
 }
 
-// withRow adds a row to a list of an answer.
 func withRow(f *fixture, answer []byte, list, row string) []byte {
 	var said struct{ Data map[string][]json.RawMessage }
 	if err := json.Unmarshal(answer, &said); err != nil {
@@ -70,13 +70,9 @@ func (f *fixture) wantForeign() {
 		f.Errorf("got source %s, title %q, withdrawn %t: the proposal was taken over", p.SourceID, p.Title, p.Withdrawn)
 	}
 	voters := env.Must(records.HeldVoters(f.Context(), f.warehouse, []record.RefHash{proposal(foreign).Hash()}))(f)
-	if n := voters[proposal(foreign).Hash()]; n != 1 {
-		f.Errorf("got %d voters of the foreign proposal, want its own", n)
-	}
+	env.Want(f, 1, voters[proposal(foreign).Hash()], "voters of the foreign proposal", "its own")
 	all := env.Must(records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{}))(f)
-	if len(all) != 1 {
-		f.Errorf("got %d proposals in spaces that are not followed, want one", len(all))
-	}
+	env.Want(f, 1, len(all), "proposals in spaces that are not followed", "one")
 }
 
 func foreignRow(id, spaces string) string {
@@ -91,7 +87,6 @@ func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 	f.holdForeign()
 	lying := f.tamper()
 	refused, taken, mine := uint64(0), 0, ""
-	honest := func(_ string, answer []byte) []byte { return answer }
 	for name, spaces := range map[string]string{
 		"by the space that is followed": `"space":{"id":"harbor.eth"}`,
 		"by another space":              `"space":{"id":"other.eth"}`,
@@ -99,7 +94,7 @@ func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 		"by the key twice":              `"space":{"id":"harbor.eth"},"space":{"id":"evil.eth"}`,
 		"by two spellings of the id":    `"space":{"id":"b","ID":"harbor.eth"}`,
 	} {
-		lying.Change(honest)
+		lying.Relent()
 		taken, mine = taken+1, f.open(func(p *fake.Proposal) { p.End = f.clock.Now().Add(24 * time.Hour) })
 		f.Poll("log")
 		f.cast(fake.Vote{Proposal: mine, Voter: fake.Voter("ada")})
@@ -128,7 +123,7 @@ func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 		}
 		refused = f.rejected()
 	}
-	lying.Change(honest)
+	lying.Relent()
 	for range 3 { // what the hub claimed is gone
 		f.Poll("backfill", "log", "watch", "close", "sweep")
 		f.clock.Step(25 * time.Hour)
@@ -166,7 +161,7 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 			f.clock.Step(2 * time.Minute)
 			f.Poll("log")
 			if !lasts {
-				lying.Change(func(_ string, answer []byte) []byte { return answer })
+				lying.Relent()
 			}
 			f.cast(fake.Vote{Proposal: id, Voter: "0x00000000000000000000000000000000000000cc"})
 			for range 3 {
@@ -339,7 +334,7 @@ func TestAVoteThatTheHubFailsToAnswerHoldsUpNoBackfill(t *testing.T) {
 	f.restart()
 	f.Poll("backfill")
 	env.Want(t, governance.SourceBehind, f.cursor("harbor.eth", "backfill").State, "while votes are not read")
-	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	lying.Relent()
 	for range 2 {
 		f.clock.Step(time.Hour)
 		f.Poll("watch", "close")
@@ -354,18 +349,13 @@ func TestASpaceThatTheHubFailsToAnswerHoldsUpNoOther(t *testing.T) {
 	id := f.open(func(p *fake.Proposal) { p.Space = "second.eth" })
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	lying := f.tamper()
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Proposals") && strings.Contains(asked, "first.eth") {
-			return []byte(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`)
-		}
-		return answer
-	})
+	lying.Answer(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`, "query Proposals", "first.eth")
 	for range 10 {
 		_ = f.TryPoll(t.Context(), "backfill")
 		f.clock.Step(time.Minute)
 	}
 	env.Want(t, 1, len(f.held()[id].Votes), "votes in the other space")
-	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	lying.Relent()
 	f.Poll("backfill")
 	f.agree()
 }
@@ -377,12 +367,7 @@ func TestASpaceThatTheHubFailsToListHoldsUpNoOther(t *testing.T) {
 	f.open()
 	id := f.open(second)
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Listing") && strings.Contains(asked, "first.eth") {
-			return []byte(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`)
-		}
-		return answer
-	})
+	f.tamper().Answer(`{"errors":[{"message":"request failed","path":["proposals"]}],"data":null}`, "query Listing", "first.eth")
 	f.fill()
 	f.hub.Delete(gone)
 	f.hub.SwapLast(365 * 24 * time.Hour)
@@ -408,12 +393,7 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	lying := f.tamper()
 	f.open()
 	f.fill()
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Messages") {
-			return []byte(`{"data":{"messages":[],"newest":[]}}`)
-		}
-		return answer
-	})
+	lying.Answer(`{"data":{"messages":[],"newest":[]}}`, "query Messages")
 	f.open(func(p *fake.Proposal) { p.Title = "Unsaid" })
 	f.clock.Step(25 * time.Hour)
 	f.Poll("log")
@@ -422,11 +402,9 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	if cursor := f.cursor("", "log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
 		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)
 	}
-	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	lying.Relent()
 	f.Poll("log")
-	if cursor := f.cursor("", "log"); cursor.State != governance.SourceLive || cursor.Error != "" {
-		t.Errorf("got %s, %q after the log has something", cursor.State, cursor.Error)
-	}
+	polled.WantState(t, governance.SourceLive, "", f.cursor("", "log"))
 }
 
 // cut cuts a list in answers to queries of a name.
@@ -475,10 +453,9 @@ func TestAttackAProposalThatWasMalformedOnceCountsAsRefusedUntilItIsRead(t *test
 	t.Parallel()
 	f := newFixture(t)
 	f.open()
-	var lies atomic.Bool
-	lies.Store(true)
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if lies.Load() && strings.Contains(asked, "query Proposals") {
+	lying := f.tamper()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Proposals") {
 			return bytes.Replace(answer, []byte(`"privacy":""`), []byte(`"privacy":5`), 1)
 		}
 		return answer
@@ -486,7 +463,7 @@ func TestAttackAProposalThatWasMalformedOnceCountsAsRefusedUntilItIsRead(t *test
 	f.Poll("backfill")
 	open := func() bool { return env.Must(records.HasFollowRejects(t.Context(), f.warehouse, f.upstream.ID()))(t) }
 	env.Want(t, true, open(), "something refused")
-	lies.Store(false)
+	lying.Relent()
 	f.clock.Step(time.Minute)
 	f.Poll("sweep")
 	env.Want(t, false, open(), "something refused after it was read")
@@ -532,13 +509,8 @@ func TestAttackAnEmptyPageOfVotesIsReadAgain(t *testing.T) {
 // failVotes has the hub fail to answer votes until it is called.
 func (f *fixture) failVotes() (end func()) {
 	lying := f.tamper()
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Votes") {
-			return []byte(`{"errors":[{"message":"request failed","path":["votes"]}],"data":null}`)
-		}
-		return answer
-	})
-	return func() { lying.Change(func(_ string, answer []byte) []byte { return answer }) }
+	lying.Answer(`{"errors":[{"message":"request failed","path":["votes"]}],"data":null}`, "query Votes")
+	return lying.Relent
 }
 
 // The votes have arrived by the log meanwhile: no sweep finds that some are missing.

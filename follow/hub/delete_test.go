@@ -13,6 +13,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -79,9 +80,7 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 			f.hub.Delete(id)
 			f.Poll("log", "sweep", "watch", "close")
-			if len(f.held()) != 2 {
-				t.Error("withdrawn at the first look")
-			}
+			env.Want(t, 2, len(f.held()), "withdrawn at the first look")
 			f.restart()
 			f.clock.Step(time.Minute)
 			f.Poll("watch", "close")
@@ -144,9 +143,7 @@ func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 	f.server.Config.Handler = f.hub
 	late.Poll("sweep", "watch", "close")
 	late.agree()
-	if got := late.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive || got.Error != "" {
-		t.Errorf("got %s %q once nothing is withheld, want live", got.State, got.Error)
-	}
+	polled.WantState(t, governance.SourceLive, "", late.cursor("harbor.eth", "backfill"))
 }
 
 func TestEmptyAnswersWithdrawNothing(t *testing.T) {

@@ -42,7 +42,6 @@ func (h *history) propose() {
 	h.proposals = append(h.proposals, id)
 }
 
-// act makes one change, most often a vote.
 func (h *history) act() {
 	id := h.pick()
 	action := h.random.IntN(20)

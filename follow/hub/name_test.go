@@ -43,9 +43,7 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	f.restart()
 	before := f.hub.Requests()["users"]
 	want("Ada", "", "", "Starla")
-	if got := f.hub.Requests()["users"]; got != before {
-		t.Errorf("got %d requests within days, want none", got-before)
-	}
+	env.Want(t, before, f.hub.Requests()["users"], "requests within days")
 	f.clock.Step(4 * 24 * time.Hour)
 	f.hub.SetName(broken, "Mended")
 	want("", "", "Mended", "Starla")

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -31,9 +32,7 @@ func TestMissingSpacesAreAskedForInOneRequestWithGrowingPauses(t *testing.T) {
 		t.Errorf("got %s %q, want the id that exists", got.State, got.Error)
 	}
 	for space, want := range map[string]string{"Nobody1.eth": "has no space Nobody1.eth", contract: "Snapshot X"} {
-		if got := f.cursor(space, "backfill"); got.State != governance.SourceMissing || !strings.Contains(got.Error, want) {
-			t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
-		}
+		polled.WantState(t, governance.SourceMissing, want, f.cursor(space, "backfill"))
 	}
 	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State, "the other space live")
 	f.agree()
@@ -66,9 +65,7 @@ func TestDroppedSpaceIsMissingAndWithdrawnTenMinutesLater(t *testing.T) {
 	}
 	f.clock.Step(9 * time.Minute)
 	f.Poll("log", "watch", "close")
-	if len(f.held()) != 2 {
-		t.Error("withdrawn after nine minutes")
-	}
+	env.Want(t, 2, len(f.held()), "withdrawn after nine minutes")
 	f.restart()
 	f.clock.Step(time.Minute)
 	f.Poll("watch", "close")
@@ -76,9 +73,7 @@ func TestDroppedSpaceIsMissingAndWithdrawnTenMinutesLater(t *testing.T) {
 	f.hub.AddSpace(fake.Space{ID: "harbor.eth", Name: "Harbor"})
 	f.clock.Step(24 * time.Hour)
 	f.Poll("close")
-	if got := f.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive {
-		t.Errorf("got %s %q, want it live when it is back", got.State, got.Error)
-	}
+	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State)
 	f.Poll("sweep", "close")
 	f.agree()
 }
@@ -126,12 +121,7 @@ func TestASpaceThatCannotBeAnsweredHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "first.eth", "second.eth", "third.eth")
 	lying := f.tamper()
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Spaces") && strings.Contains(asked, "first.eth") {
-			return []byte(`{"errors":[{"message":"String cannot represent value: {}","path":["spaces",0,"symbol"]}],"data":null}`)
-		}
-		return answer
-	})
+	lying.Answer(`{"errors":[{"message":"String cannot represent value: {}","path":["spaces",0,"symbol"]}],"data":null}`, "query Spaces", "first.eth")
 	for _, space := range f.spaces {
 		f.cast(fake.Vote{Proposal: f.open(func(p *fake.Proposal) { p.Space = space }), Voter: fake.Voter("ada")})
 	}
@@ -163,9 +153,7 @@ func TestASpaceThatIsFollowedAgainLacksNothing(t *testing.T) {
 	f.spaces = []string{"harbor.eth", "other.eth"}
 	f.restart()
 	f.Poll("log", "watch")
-	if got := f.cursor("other.eth", "backfill"); got.State != governance.SourceBackfilling {
-		t.Errorf("got %s before it is read, want %s", got.State, governance.SourceBackfilling)
-	}
+	env.Want(t, governance.SourceBackfilling, f.cursor("other.eth", "backfill").State)
 	f.step()
 	f.restart()
 	f.Poll("log", "backfill", "close")

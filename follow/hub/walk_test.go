@@ -3,11 +3,16 @@ package hub_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"pnyx/clock"
 	"pnyx/fetch"
+	"pnyx/follow/hub"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
@@ -183,4 +188,111 @@ func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
 	f.Poll("close")
 	f.agree()
 	env.Want(t, 1, f.cursor("harbor.eth", "backfill").Withdrawn, "withdrawn")
+}
+
+func TestFinalPowersAreReadAtTheEndAndAnHourAndADayLater(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open()
+	ada := fake.Voter("ada")
+	f.cast(fake.Vote{Proposal: id, Voter: ada, Power: "7.5"})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo"), Power: "2"})
+	f.fill()
+	f.close(id, map[string]string{ada: "3.25"})
+	f.Poll("watch", "close")
+	f.agree()
+	for _, pause := range []time.Duration{time.Hour, 23 * time.Hour} {
+		f.hub.SetPower(id, ada, fmt.Sprint(pause.Hours()))
+		f.clock.Step(pause - time.Minute)
+		f.Poll("watch", "close")
+		if got := f.held()[id].Votes[strings.ToLower(ada)].Power; got == fmt.Sprint(pause.Hours()) {
+			t.Errorf("the votes are read before %s", pause)
+		}
+		f.clock.Step(time.Minute)
+		f.Poll("close")
+		f.agree()
+	}
+	asked := f.hub.Requests()["votes"]
+	f.clock.Step(24 * time.Hour)
+	f.Poll("watch", "close")
+	env.Want(t, asked, f.hub.Requests()["votes"], "requests for votes of a proposal that is settled")
+}
+
+func TestVotesOfTheLastMinuteAreReadWhenScoresAreFinal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open(func(p *fake.Proposal) { p.End = start.Add(2 * time.Minute) })
+	f.fill()
+	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 10 * time.Minute })
+	f.clock.Step(start.Add(2 * time.Minute).Sub(f.clock.Now()))
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: `"2"`}) // a text, and not encrypted
+	f.clock.Step(time.Minute)
+	f.hub.Finalize(id, nil)
+	f.Poll("log", "watch", "close")
+	f.agree()
+}
+
+func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open(func(p *fake.Proposal) { p.Privacy = "shutter" })
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: "2", Power: "5"})
+	f.fill()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
+	f.Poll("log")
+	asked := f.hub.Requests()["votes"]
+	for range 3 {
+		f.clock.Step(time.Minute)
+		f.Poll("log", "watch", "close")
+	}
+	env.Want(t, asked, f.hub.Requests()["votes"], "requests for votes of an open poll that is encrypted")
+	if votes := f.held()[id].Votes; len(votes) != 0 || f.rejected() != 0 {
+		t.Errorf("got %v, want neither ballots nor rejections", votes)
+	}
+	f.close(id, nil)
+	f.Poll("watch", "close")
+	env.Want(t, 2, f.note(id).Waiting, "votes waiting")
+	f.clock.Step(48 * time.Hour)
+	f.restart()
+	f.Poll("watch", "close")
+	f.hub.Reveal(id)
+	f.clock.Step(6 * time.Hour)
+	f.Poll("close")
+	f.agree()
+	env.Want(t, 0, f.note(id).Waiting, "votes waiting")
+	env.Want(t, 0, f.cursor("harbor.eth", "backfill").Gaps, "gaps", "none for votes that were encrypted")
+}
+
+// A process ends before the votes are read whose powers a sweep found to have changed.
+func TestVotesThatWereScoredAgainAreReadAfterARestart(t *testing.T) {
+	t.Parallel()
+	f, id := newVote(t)
+	f.fill()
+	f.close(id, nil)
+	f.clock.Step(40 * 24 * time.Hour)
+	f.Poll("watch", "close", "sweep", "close")
+	f.hub.Finalize(id, map[string]string{fake.Voter("ada"): "7"})
+	f.clock.Step(25 * time.Hour)
+	f.Poll("sweep")
+	f.restart()
+	f.clock.Step(25 * time.Hour)
+	f.Poll("sweep", "close")
+	f.agree()
+}
+
+func TestAtItsPaceABackfillIsNeverRefused(t *testing.T) {
+	t.Parallel()
+	now := clock.Stepping(start)
+	upstream := fake.New(now)
+	upstream.Set(func(s *fake.Switches) { s.Limit = 100 })
+	server := httptest.NewServer(upstream)
+	defer server.Close()
+	address := env.Must(url.Parse(server.URL + "/graphql"))(t)
+	host := fetch.New(fetch.Options{UserAgent: "test", Clock: now}).Host(address, hub.Pace(false))
+	body := []byte(`{"query":"{spaces{id}}"}`)
+	for n := range 300 {
+		if _, err := host.Do(t.Context(), fetch.Request{Method: http.MethodPost, Body: body}); err != nil {
+			t.Fatalf("request %d after %s: %v", n+1, now.Now().Sub(start), err)
+		}
+	}
 }

@@ -27,10 +27,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// start is the time at which every test begins.
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// fixture is a hub that is followed into a warehouse.
 type fixture struct {
 	*testing.T
 	polled.Polled
@@ -107,7 +105,6 @@ func (f *fixture) stored() map[string]record.Proposal {
 	return stored
 }
 
-// step runs the backfill once.
 func (f *fixture) step() (more bool) {
 	f.Helper()
 	return env.Must(f.Pollers["backfill"].Run(f.Context()))(f)
@@ -148,7 +145,6 @@ func (f *fixture) castHourly(proposal string, votes int) {
 	}
 }
 
-// burst casts votes of new voters in one second.
 func (f *fixture) burst(proposal string, votes int, at time.Time) {
 	f.Helper()
 	env.MustDo(f, f.hub.Burst(proposal, votes, at))
@@ -190,7 +186,6 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 	return found
 }
 
-// agree compares what is held with the hub's truth.
 func (f *fixture) agree() {
 	f.Helper()
 	want := f.hub.Truth().Proposals

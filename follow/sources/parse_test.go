@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/config"
 	"pnyx/follow/sources"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -15,7 +17,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// environ is the environment of the tests.
 func environ(name string) (string, bool) {
 	value, set := map[string]string{"NODE_KEY": "s3cret", "HUB_KEY": "hub-s3cret"}[name]
 	return value, set
@@ -200,4 +201,61 @@ func FuzzParse(f *testing.F) {
 			t.Error("got a file without DAOs and no error")
 		}
 	})
+}
+
+func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
+	t.Parallel()
+	file := env.Must(sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ))(t)
+	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	forum := record.SourceRef{Provider: governance.Discourse, ID: "f.org"}
+	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}
+	records, conflicts := file.Records(records.Catalog{
+		DAOs: map[string]records.CatalogDAO{
+			"harbor": {ID: "harbor", Name: "Old name", Sources: []record.SourceRef{old, forum}},
+			"other":  {ID: "other", Sources: []record.SourceRef{space("taken.eth")}},
+		},
+		Owner: map[record.SourceRef]string{
+			old: "harbor", forum: "harbor", space("taken.eth"): "other",
+		},
+	})
+	want := []record.Record{&record.DAO{
+		ID: "harbor", Name: "Harbor",
+		Sources: []record.SourceRef{old, forum, space("new.eth"), space("lone.eth"), space("taken.eth")},
+	}}
+	env.WantSame(t, "records", want, records)
+	if conflicts == nil || !strings.Contains(conflicts.Error(), "taken.eth is a source of other") || strings.Contains(conflicts.Error(), "lone") {
+		t.Errorf("got conflicts %v, want that of taken.eth alone", conflicts)
+	}
+}
+
+func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
+	t.Parallel()
+	text := env.Must(os.ReadFile("../../docs/sources.example.yaml"))(t)
+	environ := func(string) (string, bool) { return "", false }
+	if _, err := sources.Parse("f", text, environ); err == nil || !strings.Contains(err.Error(), "contact: you@example.org is from the example") {
+		t.Errorf("got %v, want the example's contact refused", err)
+	}
+	file := env.Must(sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ))(t)
+	env.Want(t, 10, len(file.DAOs), "DAOs", "ten")
+	for _, dao := range file.DAOs {
+		for _, governor := range dao.Governors {
+			if governor.FirstBlock == 0 {
+				t.Errorf("%s: %s has no first block, which endpoints without an archive need", dao.ID, governor.ID)
+			}
+		}
+	}
+}
+
+func TestTheDocumentDescribesThePresentKeys(t *testing.T) {
+	t.Parallel()
+	document := env.Must(os.ReadFile("../../docs/sources.md"))(t)
+	want := env.Must(config.UpdateTable(string(document), "sources", sources.Markdown()))(t)
+	if string(document) != want {
+		t.Error("the list of keys in docs/sources.md is not the present one: run `make docs`")
+	}
+	for row := range strings.SplitSeq(strings.TrimSpace(sources.Markdown()), "\n") {
+		if key, meaning, _ := strings.Cut(row, ": "); !strings.HasPrefix(key, "- `") || !strings.HasSuffix(meaning, ".") {
+			t.Errorf("got line %s, want a key and a sentence", row)
+		}
+	}
 }

@@ -69,7 +69,6 @@ func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(noted.Body.Bytes()) // a client that left needs nothing
 }
 
-// restart forgets everything that is not in the warehouse.
 func (f *fixture) restart() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -33,6 +35,19 @@ func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
 // Change replaces answers from now on. asked is the path, the parameters and the body of the
 // request.
 func (t *Tamper) Change(change func(asked string, answer []byte) []byte) { t.change.Store(&change) }
+
+// Answer answers requests with all of some parts with a text from now on.
+func (t *Tamper) Answer(text string, parts ...string) {
+	t.Change(func(asked string, answer []byte) []byte {
+		if slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(asked, part) }) {
+			return answer
+		}
+		return []byte(text)
+	})
+}
+
+// Relent answers as Honest does from now on.
+func (t *Tamper) Relent() { t.change.Store(nil) }
 
 // ServeHTTP implements http.Handler.
 func (t *Tamper) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -4,13 +4,16 @@ package upstream
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"pnyx/clock"
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/test/check"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // Polled are the pollers of an upstream with their journal.
@@ -48,6 +51,22 @@ func (p *Polled) TryPoll(ctx context.Context, poller string) (err error) {
 		more, err = p.Pollers[poller].Run(ctx)
 	}
 	return err
+}
+
+// FailPoll runs a poller, which has to fail with a part of a text.
+func (p *Polled) FailPoll(poller, part string) {
+	p.tb.Helper()
+	if err := p.TryPoll(p.tb.Context(), poller); err == nil || !strings.Contains(err.Error(), part) {
+		p.tb.Errorf("poller %s: got %v, want an error with %q", poller, err, part)
+	}
+}
+
+// WantState fails the test unless a cursor has a state, and a part of a reason; "" for none.
+func WantState(tb testing.TB, state governance.SourceState, reason string, cursor records.FollowCursor) {
+	tb.Helper()
+	if cursor.State != state || (cursor.Error == "") != (reason == "") || !strings.Contains(cursor.Error, reason) {
+		tb.Errorf("got %s, %q, want %s, %q", cursor.State, cursor.Error, state, reason)
+	}
 }
 
 // Crash ends pollers at a request that they make, without an answer to it.
