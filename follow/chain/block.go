@@ -65,8 +65,7 @@ func (c *call) header() (header, error) {
 }
 
 const (
-	// maxBlock and maxBlockTime are beyond what any chain reaches: a block in each
-	// hundredth of a second for three hundred years, and the year 2261.
+	// maxBlock and maxBlockTime are beyond any chain: a block each 10 ms for three hundred years, and 2261.
 	maxBlock, maxBlockTime = 1 << 40, 9_200_000_000
 	// maxIndex is the greatest number of a log in its block, maxTopics the topics that a log may have.
 	maxIndex, maxTopics = 1<<32 - 1, 4

@@ -64,8 +64,7 @@ type Options struct {
 	ClockChainID   uint64
 	ClockEndpoints []*fetch.Host
 	Governors      []Governor
-	// Delegations has the tokens of the Governors followed too: who delegates to whom, the power of
-	// delegates, and the supply.
+	// Delegations has the tokens of the Governors followed too: delegations, powers, and the supply.
 	Delegations bool
 	// Tokens are further tokens to follow, Registries those in which holders name delegates by space.
 	Tokens     []string
@@ -114,8 +113,7 @@ type Chain struct {
 	// journal is set by Pollers.
 	journal *follow.Journal
 
-	// observed is when proposals were last asked about, and unobserved when that failed; only the poller of states
-	// uses them.
+	// observed is when the poller of states last asked about proposals, unobserved when that failed.
 	observed, unobserved map[record.RefHash]time.Time
 	// apart has the Governors whose counts, final or of open votes, the poller of states asks for by themselves.
 	apart map[countOf]bool

@@ -17,8 +17,7 @@ const day = 24 * time.Hour
 // Check asks what each Governor is, and whether its logs can be read.
 func (c *Chain) Check(ctx context.Context) []follow.Check {
 	checks := make([]follow.Check, len(c.governors))
-	// While nothing happens: a poll of the head at each interval and one more for each block, the polls of the
-	// final block and of states.
+	// While nothing happens: polls of the head, one more for each block, polls of the final block and of states.
 	const blocksPerDay = int(day / (12 * time.Second))
 	polls := int(day / cmp.Or(c.Interval, defaultInterval))
 	idle := polls + min(polls, blocksPerDay) + 2*int(day/finalInterval)

@@ -68,8 +68,7 @@ func (c counter) countEnded(ctx context.Context) error {
 	return failed
 }
 
-// ask returns what contracts count of proposals as of a block, nil where they do not say or the block
-// is not there, and the ballots that are held.
+// ask returns what contracts count of proposals as of a block, nil for unknown, and the ballots that are held.
 func (c counter) ask(ctx context.Context, of []polled, block string) (stated []*[3]*big.Int, held map[record.RefHash]counts.VoteTotals, err error) {
 	var methods []method
 	refs := make([]record.RefHash, len(of))

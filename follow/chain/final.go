@@ -59,8 +59,7 @@ func ignoreBehind(err error) error {
 	return err
 }
 
-// lookAgain reads blocks once more, from the first up to the last or fewer, and mends what is
-// held of them. final is the block up to which proposals are not provisional.
+// lookAgain reads some blocks once more, and mends what is held. Up to final, proposals are not provisional.
 func (c *Chain) lookAgain(
 	ctx context.Context, e *endpoint, first, last, final uint64, cursor *records.FollowCursor,
 ) (blocks, error) {

@@ -21,9 +21,9 @@ type note struct {
 	// Rules are of the block that created it; nil until known. Withdrawn is true if all such blocks were replaced.
 	Rules     *rules `json:",omitempty"`
 	Withdrawn bool   `json:",omitempty"`
-	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
-	// asked after the start: before, it does not say. It is asked again while voting may change
-	// it, and a last time as of the block in which voting ended: QuorumEnd is that end.
+	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was asked after the start.
+	// It is asked again while voting may change it, and as of the block in which voting ended: QuorumEnd is that
+	// end.
 	Quorum      string `json:",omitempty"`
 	QuorumKnown bool   `json:",omitempty"`
 	QuorumEnd   string `json:",omitempty"`
@@ -162,9 +162,8 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 	}
 }
 
-// consult asks the contract about proposals: rules, state, quorum, times. Once voting is over, the end
-// moves with a log alone: logged is true after one. It returns the ids of those whose rules are
-// others than their records were made with.
+// consult asks the contract about proposals: rules, state, quorum, times. Once voting is over, the end moves only
+// with a log: logged is true after one. It returns the ids of those whose records were made with other rules.
 func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal, logged bool) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
@@ -247,9 +246,9 @@ func (n *note) began() bool {
 	return n.State != "" && governance.IsKnownState(n.State) && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
 }
 
-// statedEnd returns the end that a contract states, which it may move without an event: as the
-// deadline, or in the struct of the proposal, where the end follows the start. Contracts that move
-// it with an event, as Nouns does, keep the first one in the struct.
+// statedEnd returns the end that a contract states, which may move without an event: as the deadline, or after the
+// start in the struct of the proposal. Contracts that move it with an event, as Nouns does, keep the first one
+// there.
 func (p proposal) statedEnd(deadline, parts any) *big.Int {
 	if end := endIn(deadline); end != nil {
 		return end

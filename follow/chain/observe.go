@@ -294,9 +294,8 @@ func decimalsIn(c *call) *uint8 {
 // maxSettings bounds the settings that are asked about for a proposal.
 const maxSettings = 50
 
-// settings asks for the values that the calls of a proposal replace, as of the newest block while they may be
-// executed, or of the block before they were. What no function returns, or the node does not have any more, is not
-// known.
+// settings asks for the values that the calls of a proposal replace, as of the newest block while they may be executed,
+// or of the block before they were. What no function returns, or the node has no more, is not known.
 func (c observer) settings(
 	ctx context.Context, e *endpoint, x *execution, actions []abi.Decoded, head uint64, of []record.ObservedAddress,
 ) error {

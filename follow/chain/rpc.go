@@ -192,9 +192,8 @@ func isRefusal(status int, body []byte) bool {
 		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
 }
 
-// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An unknown refusal counts
-// as one, unless it is of a contract and other calls in its batch are answered. An error for a whole batch may refuse
-// batches.
+// limitOf returns what answers say of a limit on requests; empty for nothing. An unknown refusal counts as one, unless
+// it is of a contract beside calls that are answered. An error for a whole batch may refuse batches.
 func limitOf(answers []answer, calls []*call) string {
 	whole := len(calls) > 1 && len(answers) == 1
 	answered := slices.ContainsFunc(answers, func(a answer) bool { return a.Error == nil || a.Error.isUnderstood() && !a.Error.isLimit() })

@@ -13,9 +13,8 @@ import (
 // abandonedAfter is the time after which an open or a queued proposal is asked about by the hour alone.
 const abandonedAfter = 30 * 24 * time.Hour
 
-// pollState asks contracts about the proposals that may have changed without a log: queued
-// ones, which a timelock executes, those with a time or a quorum that is not known yet, those
-// whose voting begins, and open ones: contracts move ends and quorums, and decide before the end.
+// pollState asks about the proposals that may change without a log: queued ones, those with a time or a quorum to be
+// known, those whose voting begins, and open ones: contracts move ends and quorums, and decide early.
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 	var failed error
 	now := c.Clock.Now()

@@ -15,9 +15,8 @@ import (
 )
 
 type change struct {
-	// logs are new or read again, stale are logs of replaced blocks. What either is about is
-	// computed again, whether or not a log was stored before: a write that was interrupted
-	// between the logs and their records is so completed.
+	// logs are new or read again, stale are logs of replaced blocks. What they are about is computed again in any
+	// case: so a write that was interrupted between the logs and their records is completed.
 	logs  []chainLog
 	stale []records.ChainLog
 	// again are logs that are read again: logs of tokens and registries are written again, and
@@ -276,9 +275,8 @@ func (c *Chain) isProvisional(g *governor, p proposal, final uint64) bool {
 	return c.position.recent[records.ChainLogKey{Governor: g.address, ProposalID: p.id}] > final
 }
 
-// stale returns the held logs whose block was replaced. A log of a block that stands is not
-// stale, even if an answer lacks it. held may have logs of blocks above those that were read
-// if those were replaced.
+// stale returns the held logs whose block was replaced, also above those that were read. A log of a block that
+// stands is not stale, even if an answer lacks it.
 func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []records.ChainLog) ([]records.ChainLog, error) {
 	read := map[place]bool{}
 	for _, l := range got.logs {

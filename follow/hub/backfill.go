@@ -125,8 +125,7 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	return true, err
 }
 
-// backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next. more is false at
-// the end.
+// backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next.
 func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -193,8 +192,7 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	return err
 }
 
-// backfillProposals reads the next page of a space's proposals, newest first. Many of equal time may fill several
-// pages.
+// backfillProposals reads the next page of a space's proposals, newest first, of equal times maybe several.
 func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor, at := p.past(space)
 	variables := map[string]any{"spaces": []string{space}}
@@ -351,8 +349,7 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 	return err
 }
 
-// fillQueue lists the proposals of a space whose votes were not read yet, newest first. One that is long over without a
-// vote has none to read.
+// fillQueue lists the proposals of a space whose votes were not read, newest first, without old ones with none.
 func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {

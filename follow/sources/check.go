@@ -125,35 +125,20 @@ func refs[T ~string](provider governance.Provider, ids []T) []record.SourceRef {
 }
 
 // Tokens returns the addresses of the tokens of a chain that DAOs name.
-func (f File) Tokens(chain ChainID) (tokens []string) {
-	for _, dao := range f.DAOs {
-		for _, token := range dao.Tokens {
-			if token.Chain() == chain {
-				tokens = append(tokens, token.Address())
-			}
-		}
-	}
-	return tokens
+func (f File) Tokens(chain ChainID) []string {
+	all := slices.Concat(warehouse.Values(f.DAOs, func(d DAO) []GovernorID { return d.Tokens })...)
+	all = slices.DeleteFunc(all, func(token GovernorID) bool { return token.Chain() != chain })
+	return warehouse.Values(all, GovernorID.Address)
 }
 
 // Spaces returns the followed spaces of all DAOs.
-func (f File) Spaces() (spaces []string) {
-	for _, dao := range f.DAOs {
-		for _, space := range dao.Snapshot {
-			spaces = append(spaces, string(space))
-		}
-	}
-	return spaces
+func (f File) Spaces() []string {
+	all := slices.Concat(warehouse.Values(f.DAOs, func(d DAO) []Identifier { return d.Snapshot })...)
+	return warehouse.Values(all, func(space Identifier) string { return string(space) })
 }
 
 // Governors returns the Governors of a chain.
-func (f File) Governors(chain ChainID) (governors []Governor) {
-	for _, dao := range f.DAOs {
-		for _, governor := range dao.Governors {
-			if governor.ID.Chain() == chain {
-				governors = append(governors, governor)
-			}
-		}
-	}
-	return governors
+func (f File) Governors(chain ChainID) []Governor {
+	all := slices.Concat(warehouse.Values(f.DAOs, func(d DAO) []Governor { return d.Governors })...)
+	return slices.DeleteFunc(all, func(g Governor) bool { return g.ID.Chain() != chain })
 }
