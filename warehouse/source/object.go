@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -24,11 +25,11 @@ const (
 )
 
 // typeOf returns the type of a JSON value, given its text. The text of a missing value is empty.
-func typeOf(json []byte) jsonType {
-	if len(json) == 0 {
+func typeOf(text []byte) jsonType {
+	if len(text) == 0 {
 		return typeMissing
 	}
-	switch json[0] {
+	switch text[0] {
 	case 'n':
 		return typeNull
 	case '"':
@@ -66,23 +67,22 @@ func (l *line) open(text []byte) (in object, ok bool) {
 		l.members = nil
 	}
 	l.members, l.reason = l.members[:0], ""
-	if !utf8.Valid(text) {
+	if typeOf(text) != typeObject || !utf8.Valid(text) || !json.Valid(text) {
 		return in, false
 	}
-	return l.object("", text)
+	return l.object("", text), true
 }
 
-// object splits a JSON object into its fields. path names the object in reasons. ok is false
-// unless the text is such an object. One that states a field twice is invalid: who reads it
-// elsewhere may read the other one.
-func (l *line) object(path string, text []byte) (in object, ok bool) {
+// object splits a JSON object into its fields. path names the object in reasons. One that states a field
+// twice is invalid: who reads it elsewhere may read the other one.
+func (l *line) object(path string, text []byte) object {
 	start := len(l.members)
-	l.members, ok = appendMembers(l.members, text)
-	in = object{line: l, path: path, members: l.members[start:]}
+	l.members = appendMembers(l.members, text)
+	in := object{line: l, path: path, members: l.members[start:]}
 	if name, twice := repeatedName(in.members); twice && l.reason == "" {
 		l.reason = strings.TrimPrefix(fmt.Sprintf("%s has field %q twice", path, record.Clip(name, maxShownValue)), " ")
 	}
-	return in, ok
+	return in
 }
 
 func repeatedName(members []member) (name string, twice bool) {

@@ -90,8 +90,7 @@ func (v value) object() object {
 	if !v.is(typeObject) {
 		return object{line: v.line, path: v.path()}
 	}
-	in, _ := v.line.object(v.path(), v.json) // the line is JSON, and so is the value
-	return in
+	return v.line.object(v.path(), v.json)
 }
 
 func (v value) elements() iter.Seq[value] {
