@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -62,9 +63,7 @@ func readDiscourseTopic(in object) record.Record {
 	if category := in.get("category_id"); !category.absent() {
 		topic.CategoryID = category.numericID()
 	}
-	if topic.UpdatedAt = topic.LastPostAt; topic.UpdatedAt == nil {
-		topic.UpdatedAt = topic.CreatedAt
-	}
+	topic.UpdatedAt = cmp.Or(topic.LastPostAt, topic.CreatedAt)
 	if !isPublic(in) {
 		return topic.Withheld()
 	}

@@ -20,17 +20,12 @@ const maxSniffedLines = 100
 
 // File is a file to import. Find fills it in; Open takes it.
 type File struct {
-	// Path is the path of the file, as the caller named it or Find found it.
-	Path string
-	// Kind is the kind of its records. It is empty for a canonical file, whose lines
-	// may be of several kinds, and for a file without records.
-	Kind record.Kind
-	// Format is the format of its lines. It is empty for a file without records.
-	Format Format
-	// Host is the host name of the forum. It is set for Discourse formats only.
-	Host string
-	// Size is the number of bytes on disk.
-	Size int64
+	Path string // as the caller named it or Find found it
+	// Kind is empty for a canonical file, whose lines may be of several kinds, and for a file without records.
+	Kind   record.Kind
+	Format Format // empty for a file without records
+	Host   string // of the forum; for Discourse formats only
+	Size   int64  // in bytes on disk
 }
 
 // Find lists the files under paths in import order, each file once. The order is by

@@ -24,40 +24,19 @@ const (
 	DiscourseTopic    Format = "Discourse topic"
 )
 
-// format describes one shape of lines. Adding a format takes one entry in formatTable
-// and one read function; docs/sources.md is generated from the table (see document_test.go).
+// format describes one shape of lines. Adding a format takes one entry in formatTable, one read function, and a
+// row of docs/sources.md, which export_test.go makes.
 type format struct {
 	name Format
-	// kind is the kind of the records. It is empty for canonical lines, which are of several kinds.
-	kind record.Kind
-	// needsHost is true if lines do not state the forum they belong to. The folder of
-	// such a file is named after the forum's host.
+	kind record.Kind // empty for canonical lines, which are of several kinds
+	// needsHost is true if lines do not state their forum: the folder of the file is named after its host.
 	needsHost bool
-	// matches reports whether an object has the fields that identify the format. It
-	// does not check their values; read does.
+	// matches reports whether an object has the fields that identify the format, whatever their values.
 	matches func(object) bool
-	// read returns the record of a line. The record is valid if the line has no
-	// reason for rejection.
+	// read returns the record of a line. It is valid if the line has no reason for rejection.
 	read func(object) record.Record
 	// fields lists typical fields, for error messages.
 	fields string
-	// example is a short valid line, for docs/sources.md and tests.
-	example string
-	// doc is the row of docs/sources.md; empty for canonical lines, which have a section of
-	// their own.
-	doc formatDoc
-}
-
-// formatDoc documents a format for users, in Markdown.
-type formatDoc struct {
-	// files says what a file of the format contains: "Snapshot votes".
-	files string
-	// identifiedBy lists the fields that identify the format.
-	identifiedBy string
-	// record is the record that a line becomes.
-	record string
-	// required lists the fields that must have a value.
-	required string
 }
 
 // formatTable lists every format. Of several that match a line the first one applies.
@@ -65,42 +44,21 @@ var formatTable = []format{ //nolint:gochecknoglobals // a constant table, read 
 	{
 		name: "canonical record", read: readCanonical, fields: "record, version",
 		matches: func(in object) bool { return in.has("record") },
-		example: `{"record":"event","version":1,"eventId":"e",` +
-			`"eventType":"dao_announcement","eventTimeMs":"2026-03-04",` +
-			`"daoId":"harbor"}`,
 	},
 	{
 		name: SnapshotVote, kind: record.KindBallot, read: readSnapshotVote,
 		matches: func(in object) bool { return in.hasAny("vp", "choice") },
 		fields:  "id, proposal, voter, choice, vp",
-		doc: formatDoc{
-			"Snapshot votes", "`voter` and `vp` or `choice`",
-			"ballot", "`id`, `proposal.id`, `voter`, `vp`, `choice`",
-		},
-		example: `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},` +
-			`"voter":"0x1","created":null,"choice":1,"vp":1}`,
 	},
 	{
 		name: TallyVote, kind: record.KindBallot, read: readTallyVote,
 		matches: func(in object) bool { return in.hasAny("amount", "type") },
 		fields:  "id, proposal, voter, type, amount",
-		doc: formatDoc{
-			"Tally votes", "`voter` and `type` or `amount`",
-			"ballot", "`id`, `proposal.id`, `voter.address`, `type`, `amount`",
-		},
-		example: `{"id":"v","proposal":{"id":"1"},"type":"for",` +
-			`"voter":{"address":"0x1"},"amount":"1"}`,
 	},
 	{
 		name: SnapshotProposal, kind: record.KindProposal, read: readSnapshotProposal,
 		matches: func(in object) bool { return in.has("space") && !in.has("proposal") },
 		fields:  "id, space, author, choices",
-		doc: formatDoc{
-			"Snapshot proposals", "`space` without `voter` or `proposal`",
-			"proposal", "`id`, `space.id`",
-		},
-		example: `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic",` +
-			`"title":"Budget"}`,
 	},
 	{
 		name: TallyProposal, kind: record.KindProposal, read: readTallyProposal,
@@ -108,30 +66,16 @@ var formatTable = []format{ //nolint:gochecknoglobals // a constant table, read 
 			return in.has("organization") && in.hasAny("onchainId", "metadata")
 		},
 		fields: "id, onchainId, organization, metadata",
-		doc: formatDoc{
-			"Tally proposals", "`organization` and `onchainId` or `metadata`",
-			"proposal", "`id`, `organization.slug`",
-		},
-		example: `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},` +
-			`"status":"active","metadata":{"title":"Budget"}}`,
 	},
 	{
 		name: DiscourseTopic, kind: record.KindTopic, read: readDiscourseTopic, needsHost: true,
 		matches: func(in object) bool { return in.hasAny("category_id", "posts_count") },
 		fields:  "id, title, category_id, posts_count",
-		doc:     formatDoc{"Discourse topics", "`category_id` or `posts_count`", "topic", "`id`"},
-		example: `{"id":7,"title":"Budget","slug":"budget","category_id":1,` +
-			`"posts_count":1}`,
 	},
 	{
 		name: "DAO", kind: record.KindDAO, read: readDAO,
 		matches: func(in object) bool { return in.has("daoId") && in.has("sources") },
 		fields:  "daoId, name, sources",
-		doc: formatDoc{
-			"DAOs", "`daoId`, `sources`",
-			"DAO", "`daoId`, each source's `provider` and `id`",
-		},
-		example: `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
 	},
 	{
 		name: SnapshotSpace, kind: record.KindSource, read: readSnapshotSpace,
@@ -139,31 +83,16 @@ var formatTable = []format{ //nolint:gochecknoglobals // a constant table, read 
 			return in.has("name") && !in.has("slug") && in.hasAny("network", "symbol")
 		},
 		fields: "id, name, network, symbol",
-		doc: formatDoc{
-			"Snapshot spaces", "`name` and `network` or `symbol`, without `slug`",
-			"source", "`id`",
-		},
-		example: `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
 	},
 	{
 		name: TallyOrganization, kind: record.KindSource, read: readTallyOrganization,
 		matches: func(in object) bool { return hasSlugAndID(in, typeString) },
 		fields:  "id, name, slug",
-		doc: formatDoc{
-			"Tally organizations", "`id` (a string), `name`, `slug`",
-			"source", "`slug`, which is the source's id",
-		},
-		example: `{"id":"7","name":"Harbor","slug":"harbor"}`,
 	},
 	{
 		name: DiscourseCategory, kind: record.KindCategory, read: readDiscourseCategory, needsHost: true,
 		matches: func(in object) bool { return hasSlugAndID(in, typeNumber) },
 		fields:  "id, name, slug",
-		doc: formatDoc{
-			"Discourse categories", "`id` (a number), `name`, `slug`",
-			"category", "`id`",
-		},
-		example: `{"id":7,"name":"Proposals","slug":"proposals"}`,
 	},
 }
 

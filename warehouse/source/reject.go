@@ -15,16 +15,15 @@ const (
 
 // RejectedError reports a line that is not a valid record. The Reader continues with the next line.
 type RejectedError struct {
-	File string
-	// Line is the number of the line in the file, from 1.
-	Line int
+	File string `json:"file"`
+	Line int    `json:"line"` // from 1
 	// Reason says which field is invalid, and what is valid.
-	Reason string
+	Reason string `json:"reason"`
 	// Record is what of the record could be read; nil for nothing. A ballot without an id of its
 	// proposal may be on any.
-	Record record.Record
+	Record record.Record `json:"-"`
 	// Text is the line, truncated to 4 KiB, with U+FFFD in place of invalid UTF-8.
-	Text string
+	Text string `json:"text"`
 }
 
 // Error returns file, line and reason.

@@ -246,12 +246,16 @@ func (v value) boolOr(fallback bool) bool {
 // power returns a number as voting power, or nil if the value is absent. rounded is
 // true if it had more decimal places than voting power keeps.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
+	return v.amount(governance.ParsePower, "a number from 0")
+}
+
+func (v value) amount(parse func(string) (decimal.Decimal, bool, error), wanted string) (power *decimal.Decimal, rounded bool) {
 	if v.absent() {
 		return nil, false
 	}
-	read, rounded, err := governance.ParsePower(v.numberText())
+	read, rounded, err := parse(v.numberText())
 	if err != nil {
-		v.reject("is refused: %v; want a number from 0", err)
+		v.reject("is refused: %v; want %s", err, wanted)
 		return nil, false
 	}
 	return &read, rounded
@@ -261,15 +265,8 @@ func (v value) power() (power *decimal.Decimal, rounded bool) {
 // power, or nil if the value is absent, and whether it is rounded. Upstream states such amounts
 // as strings.
 func (v value) baseUnits(decimals int32) (power *decimal.Decimal, rounded bool) {
-	if v.absent() {
-		return nil, false
-	}
-	read, rounded, err := governance.ParseUnits(v.numberText(), decimals)
-	if err != nil {
-		v.reject("is refused: %v; want a whole number of smallest units from 0", err)
-		return nil, false
-	}
-	return &read, rounded
+	parse := func(text string) (decimal.Decimal, bool, error) { return governance.ParseUnits(text, decimals) }
+	return v.amount(parse, "a whole number of smallest units from 0")
 }
 
 // tokenDecimals returns the decimals of a token; governance.PowerScale where none are stated.
