@@ -7,6 +7,7 @@ import (
 	_ "embed" // for the templates
 	"encoding/hex"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -59,10 +60,8 @@ type shard struct{ Host, Port string }
 // log, which a new process does not recognize and could not write to.
 func removeStaleFiles(dataDir string) error {
 	at := layoutOf(dataDir)
-	for _, path := range []string{at.spill, at.log} {
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove files of the previous engine: %w", err)
-		}
+	if err := errors.Join(os.RemoveAll(at.spill), os.RemoveAll(at.log)); err != nil {
+		return fmt.Errorf("remove files of the previous engine: %w", err)
 	}
 	return nil
 }

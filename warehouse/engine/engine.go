@@ -14,6 +14,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,16 +43,12 @@ const (
 
 // Options configure an engine. DataDir and Program are required.
 type Options struct {
-	// DataDir is the folder of data, configuration and lock. Start creates it. Only one
-	// engine at a time can use it.
+	// DataDir is the folder of data, configuration and lock, which one engine at a time uses. Start creates it.
 	DataDir string
-	// Program is the program to run, as Locate returns it.
 	Program Program
-	// Executable is the path of a program that passes ChildCommand to RunChild. Empty
-	// means the running program.
+	// Executable is the path of a program that passes ChildCommand to RunChild. Empty means the running program.
 	Executable string
-	// Logger logs starts, stops and errors. Nil discards them.
-	Logger *slog.Logger
+	Logger     *slog.Logger // nil for none
 	// Password is the password of User. Empty means a random one per start. Engines of
 	// one cluster must share a password (see Shards).
 	Password string
@@ -78,12 +75,9 @@ type Options struct {
 
 // AnalystLimits bound one query.
 type AnalystLimits struct {
-	// Time is how long the query may run; 30 s by default.
-	Time time.Duration
-	// Memory is how many bytes it may use; 2 GiB by default.
-	Memory int64
-	// Rows is how many rows its result may have; 1,000,000 by default. A longer result is an error.
-	Rows int
+	Time   time.Duration // 30 s by default
+	Memory int64         // in bytes; 2 GiB by default
+	Rows   int           // of the result; 1,000,000 by default. A longer result is an error.
 }
 
 // Engine is a running ClickHouse and the lock of its data folder. Its methods may be
@@ -186,7 +180,7 @@ func withDefaults(options Options) (Options, error) {
 		*path = absolute
 	}
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
-	options.Password = cmp.Or(options.Password, randomPassword())
+	options.Password = cmp.Or(options.Password, rand.Text())
 	return options, nil
 }
 

@@ -105,7 +105,6 @@ func (p npmPackage) install(ctx context.Context, dir string, report func(string)
 	if err := checkIntegrity(ctx, tarball, want); err != nil {
 		return "", fmt.Errorf("%s: %w", p, err)
 	}
-	note := receipt{Package: p.name, Version: p.version, Integrity: want}
 	unpacked, err := unpack(ctx, tarball, work, report)
 	if err != nil {
 		return "", fmt.Errorf("unpack %s: %w", p, err)
@@ -113,7 +112,10 @@ func (p npmPackage) install(ctx context.Context, dir string, report func(string)
 	if want := cmp.Or(p.library, unpacked.digest); unpacked.digest != want {
 		return "", fmt.Errorf("unpack %s: %w: got %s, want %s", p, ErrIntegrity, unpacked.digest, want)
 	}
-	note.File, note.Size, note.SHA256 = filepath.Base(unpacked.path), unpacked.size, unpacked.digest
+	note := receipt{
+		Package: p.name, Version: p.version, Integrity: want,
+		File: filepath.Base(unpacked.path), Size: unpacked.size, SHA256: unpacked.digest,
+	}
 	path := filepath.Join(dir, note.File)
 	if err := os.Rename(unpacked.path, path); err != nil {
 		return "", fmt.Errorf("install the engine library: %w", err)

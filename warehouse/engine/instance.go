@@ -40,20 +40,16 @@ type Instance struct {
 	// OwnerPID is the process that called Start.
 	OwnerPID  int `json:"ownerPid"`
 	EnginePID int `json:"enginePid"`
-	// TCPAddr is the address of the native protocol, "127.0.0.1:port".
-	TCPAddr string `json:"tcpAddr"`
-	// HTTPAddr is the address of the HTTP interface.
+	// TCPAddr is the address of the native protocol, "127.0.0.1:port", HTTPAddr that of the HTTP interface.
+	TCPAddr  string `json:"tcpAddr"`
 	HTTPAddr string `json:"httpAddr"`
-	// User is the user with all permissions.
 	User     string `json:"user"`
 	Password string `json:"password"`
 	// AnalystAddr is where AnalystUser connects, over HTTP.
-	AnalystAddr string `json:"analystAddr"`
-	// AnalystUser is the user who may only read.
-	AnalystUser     string `json:"analystUser"`
-	AnalystPassword string `json:"analystPassword"`
-	// Started is when Start chose the addresses.
-	Started time.Time `json:"started"`
+	AnalystAddr     string    `json:"analystAddr"`
+	AnalystUser     string    `json:"analystUser"`
+	AnalystPassword string    `json:"analystPassword"`
+	Started         time.Time `json:"started"`
 }
 
 // Find returns the engine that runs in a data folder. Any process that can read the
@@ -177,7 +173,7 @@ func keptPassword(path string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("read the password of analysts: %w", err)
 	}
-	password := randomPassword()
+	password := rand.Text()
 	return password, writeFile(path, []byte(password+"\n"))
 }
 
@@ -234,5 +230,3 @@ func writeFile(path string, content []byte) error {
 	}
 	return nil
 }
-
-func randomPassword() string { return rand.Text() }

@@ -30,8 +30,7 @@ func CheckVersion(year, month int) error {
 
 // Program is the program to run as the engine.
 type Program struct {
-	// Library is the path of libchdb.
-	Library string
+	Library string // the path of libchdb
 	// Digest is the SHA-256 that the library must have when it is loaded, in hexadecimal.
 	// It is empty for a library that the operator names, who answers for it.
 	Digest string
@@ -40,8 +39,7 @@ type Program struct {
 // LocateOptions configure Locate. The zero value is valid.
 type LocateOptions struct {
 	// Library is the path of a library. If it is set, Locate considers nothing else.
-	Library string
-
+	Library  string
 	CacheDir string
 }
 

@@ -107,14 +107,10 @@ func tryLock(file *os.File, how int) error {
 
 // writeHolder writes this process into the lock file, for the message of ErrInUse.
 func writeHolder(file *os.File) error {
-	text, err := json.Marshal(lockHolder{PID: os.Getpid(), Since: time.Now().UTC()})
-	if err != nil {
-		return fmt.Errorf("encode lock holder: %w", err)
-	}
 	if err := file.Truncate(0); err != nil {
 		return fmt.Errorf("write lock holder: %w", err)
 	}
-	if _, err := file.WriteAt(append(text, '\n'), 0); err != nil {
+	if err := json.NewEncoder(file).Encode(lockHolder{PID: os.Getpid(), Since: time.Now().UTC()}); err != nil {
 		return fmt.Errorf("write lock holder: %w", err)
 	}
 	return nil

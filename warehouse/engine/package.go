@@ -31,8 +31,7 @@ type receipt struct {
 	Integrity string `json:"integrity"`
 	File      string `json:"file"`
 	Size      int64  `json:"size"`
-	// SHA256 is the hash of the library, in hexadecimal.
-	SHA256 string `json:"sha256"`
+	SHA256    string `json:"sha256"`
 }
 
 func platformPackage() (npmPackage, error) {

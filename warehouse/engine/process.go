@@ -118,7 +118,8 @@ func (p *process) ready(ctx context.Context, instance Instance, timeout time.Dur
 	}
 	defer conn.Close()
 	for {
-		err := ping(ctx, conn)
+		var one uint8
+		err := conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 		if err == nil {
 			return nil
 		}
@@ -145,11 +146,6 @@ func connect(instance Instance) (clickhouse.Conn, error) {
 		return nil, fmt.Errorf("connect to the engine: %w", err)
 	}
 	return conn, nil
-}
-
-func ping(ctx context.Context, conn clickhouse.Conn) error {
-	var one uint8
-	return conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 }
 
 // exitError returns how the process ended, with its last output. It may be called once

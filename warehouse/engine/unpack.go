@@ -24,10 +24,9 @@ const maxLibraryBytes = 2 << 30
 const megabyte = 1_000_000
 
 type unpackedFile struct {
-	path string
-	size int64
-	// digest is the SHA-256 of the file, in hexadecimal.
-	digest string
+	path   string
+	size   int64
+	digest string // SHA-256 in hexadecimal
 }
 
 // unpack extracts the library, and no other file, from an npm tarball into dir. It syncs
@@ -76,32 +75,15 @@ func copyFile(target string, from io.Reader, size int64, report func(string)) (d
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.New()
-	counter := &progress{writer: io.MultiWriter(file, sum), total: size, report: report}
-	counter.notify()
-	_, err = io.CopyN(counter, from, size)
-	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Sync(), file.Close())
-}
-
-// progress is a writer that reports the number of bytes written.
-type progress struct {
-	writer      io.Writer
-	done, total int64
-	report      func(string)
-	lastReport  time.Time
-}
-
-// Write implements io.Writer.
-func (p *progress) Write(b []byte) (int, error) {
-	n, err := p.writer.Write(b)
-	p.done += int64(n)
-	if time.Since(p.lastReport) >= progressInterval {
-		p.notify()
+	show := func(time.Duration) {
+		if info, err := file.Stat(); err == nil {
+			report(fmt.Sprintf("unpacking: %d of %d MB", info.Size()/megabyte, size/megabyte))
+		}
 	}
-	return n, err
-}
-
-func (p *progress) notify() {
-	p.report(fmt.Sprintf("unpacking: %d of %d MB", p.done/megabyte, p.total/megabyte))
-	p.lastReport = time.Now()
+	show(0)
+	stop := reportEvery(progressInterval, show)
+	sum := sha256.New()
+	_, err = io.CopyN(io.MultiWriter(file, sum), from, size)
+	stop()
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Sync(), file.Close())
 }
