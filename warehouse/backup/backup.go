@@ -27,8 +27,7 @@ import (
 type Options struct {
 	// Destination is a folder, or s3://BUCKET/PREFIX.
 	Destination string
-	// S3 is how to reach an S3 store.
-	S3 S3
+	S3          S3
 	// Keys sign manifests: the first of them signs, and each is accepted. Without a key nothing
 	// is signed, and write access to the destination decides what is restored.
 	Keys []string
@@ -38,9 +37,8 @@ type Options struct {
 	// of the warehouse uses S3 itself.
 	Staging string
 	// Server says that the warehouse is a server, which writes a folder as its own user.
-	Server bool
-	// Version is the version of pnyx, for the manifest.
-	Version string
+	Server  bool
+	Version string // of pnyx, for the manifest
 	// Full makes a full backup. One is also made when the last is older than FullAge.
 	Full bool
 	// FullAge is the age of a full backup from which on no increment is added to it.
@@ -102,7 +100,7 @@ func (s *session) location(name string, shard int) *warehouse.Location {
 	case folder:
 		return &warehouse.Location{Path: at.path(key) + "/"}
 	case *bucketStore:
-		return &warehouse.Location{URL: at.address(key).String() + "/", KeyID: at.KeyID, Secret: at.Secret}
+		return &warehouse.Location{URL: at.root.JoinPath(at.prefix+key).String() + "/", KeyID: at.KeyID, Secret: at.Secret}
 	}
 	return nil
 }

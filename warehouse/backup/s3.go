@@ -60,9 +60,6 @@ func openBucket(s3 S3, bucket, prefix string) (*bucketStore, error) {
 	return &bucketStore{S3: s3, client: client, root: endpoint.JoinPath(bucket), bucket: bucket, prefix: prefix}, nil
 }
 
-// address returns the URL of a key, for a server that uses S3 itself.
-func (b *bucketStore) address(key string) *url.URL { return b.root.JoinPath(b.prefix + key) }
-
 func (b *bucketStore) names(ctx context.Context) ([]string, error) {
 	var names []string
 	listed := 0
