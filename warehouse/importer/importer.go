@@ -6,6 +6,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,33 +29,23 @@ const maxBatchText = 16 << 20
 
 // Options configure an import. Warehouse, BatchSize, RejectsDir and Logger are required.
 type Options struct {
-	// Warehouse receives the records.
-	Warehouse *warehouse.Warehouse
-	// BatchSize is the maximum number of records per INSERT.
-	BatchSize int
-	// MaxLineBytes is the maximum length of a line; 0 means source.DefaultMaxLineBytes.
-	MaxLineBytes int
-	// RejectsDir is the folder for the file of rejected lines.
-	RejectsDir string
-	// TolerateRejects makes a file with rejected lines count as read completely, so
-	// that its sources are marked as synced.
+	Warehouse    *warehouse.Warehouse
+	BatchSize    int    // the maximum number of records per INSERT
+	MaxLineBytes int    // of a line; 0 means source.DefaultMaxLineBytes
+	RejectsDir   string // the folder for the file of rejected lines
+	// TolerateRejects makes a file with rejected lines count as read completely, so that its sources are marked as synced.
 	TolerateRejects bool
 	// AsOf is as of when the records are; nil where that is not stated.
-	AsOf *governance.Timestamp
-	// Progress tracks the import; nil tracks nothing.
-	Progress *Progress
-	// Logger logs retries.
-	Logger *slog.Logger
+	AsOf     *governance.Timestamp
+	Progress *Progress // nil for none
+	Logger   *slog.Logger
 }
 
 // Report is the result of an import.
 type Report struct {
-	// Kinds holds the counts per kind of record.
-	Kinds map[record.Kind]*KindReport
-	// Rejected is the number of rejected lines.
-	Rejected uint64
-	// RejectsFile is the path of the file with the rejected lines; empty if there are
-	// none. It has the first RejectsKept of them.
+	Kinds    map[record.Kind]*KindReport
+	Rejected uint64 // the number of rejected lines
+	// RejectsFile is the path of the file with the first RejectsKept rejected lines; empty if there are none.
 	RejectsFile string
 	RejectsKept uint64
 	// Problems has an error for each file that could not be read completely.
@@ -68,12 +59,8 @@ type Report struct {
 
 // KindReport counts the records of one kind.
 type KindReport struct {
-	// Counts says how many records were new, changed and unchanged.
 	records.Counts
-	// Read is the number of lines read, including rejected ones.
-	Read uint64
-	// Rejected is the number of rejected lines.
-	Rejected uint64
+	Read, Rejected uint64 // lines; the rejected ones are among those read
 }
 
 // Run imports the files under paths. Invalid lines and unreadable files are in the
@@ -97,7 +84,8 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 		}
 		run.report.Problems = append(run.report.Problems, problem)
 	}
-	o.Progress.start(files)
+	run.Progress = cmp.Or(o.Progress, &Progress{})
+	run.Progress.start(files)
 	err := run.importAll(ctx, files)
 	run.report.Duration = time.Since(started)
 	return run.report, errors.Join(err, run.rejects.close())

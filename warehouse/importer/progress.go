@@ -7,11 +7,9 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// Progress tracks a running import. Its methods may be called concurrently. A nil
-// Progress tracks nothing.
+// Progress tracks a running import. Its methods may be called concurrently.
 type Progress struct {
-	// started is in Unix nanoseconds.
-	started atomic.Int64
+	started atomic.Int64 // in Unix nanoseconds
 	records atomic.Int64
 	// totalBytes is the size of all files, doneBytes the size of the files read.
 	totalBytes atomic.Int64
@@ -26,16 +24,11 @@ type currentFile struct {
 
 // Snapshot is the progress of an import at one point in time.
 type Snapshot struct {
-	// Path is the file that is being read; empty before the first.
-	Path string
-	// Records is the number of records written.
-	Records int64
-	// Rate is in records per second.
-	Rate float64
-	// Done is the fraction of all bytes that is read, from 0 to 1.
-	Done float64
-	// Remaining estimates the remaining time; zero while there is no estimate.
-	Remaining time.Duration
+	Path      string        // the file that is being read; empty before the first
+	Records   int64         // written
+	Rate      float64       // in records per second
+	Done      float64       // the fraction of all bytes that is read, from 0 to 1
+	Remaining time.Duration // estimated; zero while there is no estimate
 }
 
 // Snapshot returns the current progress.
@@ -60,9 +53,6 @@ func (p *Progress) Snapshot() Snapshot {
 }
 
 func (p *Progress) start(files []source.File) {
-	if p == nil {
-		return
-	}
 	p.started.Store(time.Now().UnixNano())
 	for _, file := range files {
 		p.totalBytes.Add(file.Size)
@@ -71,16 +61,7 @@ func (p *Progress) start(files []source.File) {
 
 // nextFile records that the previous file is done and file is being read.
 func (p *Progress) nextFile(file source.File, reader *source.Reader) {
-	if p == nil {
-		return
-	}
 	if previous := p.current.Swap(&currentFile{file, reader}); previous != nil {
 		p.doneBytes.Add(previous.file.Size)
-	}
-}
-
-func (p *Progress) addRecords(n int) {
-	if p != nil {
-		p.records.Add(int64(n))
 	}
 }

@@ -28,22 +28,12 @@ type rejectsFile struct {
 	file    *os.File
 }
 
-type rejectedLine struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Reason string `json:"reason"`
-	// Text is the rejected line, truncated to 4 KiB.
-	Text string `json:"text"`
-}
-
 // write keeps a line, unless the file is full.
 func (r *rejectsFile) write(rejected *source.RejectedError) error {
 	if r.full {
 		return nil
 	}
-	text, err := json.Marshal(rejectedLine{
-		File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text,
-	})
+	text, err := json.Marshal(rejected)
 	if err != nil {
 		return fmt.Errorf("encode a rejected line: %w", err)
 	}

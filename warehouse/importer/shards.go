@@ -30,10 +30,8 @@ type shards struct {
 // shard is one concurrent writer. The reader owns pending and batchSize; the shard's goroutine
 // owns counts until shards.close returns.
 type shard struct {
-	// pending holds the records that wait to be sent.
-	pending map[record.Kind]*pending
-	// batchSize is the number of records of the next batch.
-	batchSize int
+	pending   map[record.Kind]*pending
+	batchSize int // of the next batch
 	// batches has the batches to write. The reader blocks while one is written and the next is full.
 	batches chan batch
 	counts  map[record.Kind]records.Counts
@@ -158,7 +156,7 @@ func (s *shards) write(from *shard) error {
 		total := from.counts[kind]
 		total.Add(counts)
 		from.counts[kind] = total
-		s.Progress.addRecords(len(batch.records))
+		s.Progress.records.Add(int64(len(batch.records)))
 	}
 	return nil
 }
