@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -99,11 +98,10 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 
 // part has the records of one kind in a batch.
 type part struct {
-	table    table
-	records  []record.Record
-	keys     []record.Key
-	repeated map[record.Key]bool
-	// known has the latest stored version under each key, and of repeated keys the latest row.
+	table   table
+	records []record.Record
+	keys    []record.Key
+	// known has the latest version under each key: the stored one, or the row that replaces it.
 	known map[record.Key]storedVersion
 	rows  []row
 }
@@ -112,13 +110,15 @@ func (p part) hasRows() bool { return len(p.rows) > 0 }
 
 // readStored groups records by kind, in import order, and reads their stored versions.
 func readStored(ctx context.Context, w *warehouse.Warehouse, records []record.Record) (parts []part, err error) {
-	byKind := groupByKind(records)
+	byKind := map[record.Kind][]record.Record{}
+	for _, r := range records {
+		byKind[r.Kind()] = append(byKind[r.Kind()], r)
+	}
 	for _, kind := range record.Kinds() {
 		if len(byKind[kind]) == 0 {
 			continue
 		}
 		p := part{records: byKind[kind], keys: record.Keys(byKind[kind])}
-		p.repeated = repeatedKeys(p.keys)
 		if p.table, err = tableOf(kind); err != nil {
 			return nil, err
 		}
@@ -130,50 +130,19 @@ func readStored(ctx context.Context, w *warehouse.Warehouse, records []record.Re
 	return parts, nil
 }
 
-// groupByKind groups records by kind. Nearly every batch of an import is of one.
-func groupByKind(records []record.Record) map[record.Kind][]record.Record {
-	byKind := map[record.Kind][]record.Record{}
-	if len(records) > 0 && !slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind() != records[0].Kind() }) {
-		byKind[records[0].Kind()] = records
-		return byKind
-	}
-	for _, r := range records {
-		byKind[r.Kind()] = append(byKind[r.Kind()], r)
-	}
-	return byKind
-}
-
-// repeatedKeys returns the keys that occur more than once. It holds hashes of the others,
-// which take a fraction of their memory; one with the hash of another may be among the result.
-func repeatedKeys(keys []record.Key) map[record.Key]bool {
-	seed := maphash.MakeSeed()
-	seen := make(map[uint64]struct{}, len(keys))
-	repeated := map[record.Key]bool{}
-	for i := range keys {
-		before := len(seen)
-		seen[maphash.Comparable(seed, keys[i])] = struct{}{}
-		if len(seen) == before {
-			repeated[keys[i]] = true
-		}
-	}
-	return repeated
-}
-
 // row is a record to be written: its position in the part, and what differs in its
 // provenance from the other rows.
 type row struct {
-	at           int
-	fingerprint  uint64
-	version      uint64
-	discoveredAt time.Time
+	at                   int
+	fingerprint, version uint64
+	discoveredAt         time.Time
 }
 
 // storedVersion is the latest version under a key.
 type storedVersion struct {
-	fingerprint  uint64
-	version      uint64
-	discoveredAt time.Time
-	importID     uuid.UUID
+	fingerprint, version uint64
+	discoveredAt         time.Time
+	importID             uuid.UUID
 	// row is the position, from 1, among the rows to be written; 0 for a stored version.
 	row int
 }
@@ -182,7 +151,7 @@ type storedVersion struct {
 func storedVersions(
 	ctx context.Context, w *warehouse.Warehouse, t table, keys []record.Key,
 ) (map[record.Key]storedVersion, error) {
-	known := map[record.Key]storedVersion{}
+	known := make(map[record.Key]storedVersion, len(keys))
 	keys, err := filterKnown(ctx, w, t, keys)
 	if err != nil || len(keys) == 0 {
 		return known, err
@@ -290,29 +259,15 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 			stored.discoveredAt = run.ObservedAt
 		}
 		c.changes.add(r, key)
-		if p.rows == nil {
-			p.rows = make([]row, 0, len(p.records)-i)
+		stored.fingerprint, stored.version, stored.importID = fingerprint, max(c.firstVersion, stored.version+1), run.ID
+		if stored.row == 0 {
+			p.rows = append(p.rows, row{})
+			stored.row = len(p.rows)
 		}
-		next := row{
-			at: i, fingerprint: fingerprint, version: max(c.firstVersion, stored.version+1), discoveredAt: stored.discoveredAt,
-		}
-		p.put(next, &stored)
-		if p.repeated[key] {
-			stored.fingerprint, stored.version, stored.importID = fingerprint, next.version, run.ID
-			p.known[key] = stored
-		}
+		p.rows[stored.row-1] = row{at: i, fingerprint: fingerprint, version: stored.version, discoveredAt: stored.discoveredAt}
+		p.known[key] = stored
 	}
 	return nil
-}
-
-// put adds a row, or replaces the earlier row with the same key.
-func (p *part) put(r row, stored *storedVersion) {
-	if stored.row > 0 {
-		p.rows[stored.row-1] = r
-		return
-	}
-	p.rows = append(p.rows, r)
-	stored.row = len(p.rows)
 }
 
 // MaxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one
