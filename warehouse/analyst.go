@@ -36,12 +36,10 @@ type AnalystOptions struct {
 	// URL is the address of ClickHouse's HTTP interface, with user, password and database,
 	// whose views are asked; without a database it is DefaultDatabase.
 	URL string
-	// Timeout bounds one query; it is above 0.
-	Timeout time.Duration
-	// MaxMemory bounds the memory of one query, in bytes; it is above 0.
+	// Timeout and MaxMemory, in bytes, bound one query, MaxRows the rows of its result; they are above 0.
+	Timeout   time.Duration
 	MaxMemory int64
-	// MaxRows bounds the rows of a result; it is above 0.
-	MaxRows int
+	MaxRows   int
 }
 
 // Analyst sends queries to ClickHouse as they are, over its HTTP interface, and passes on
@@ -51,8 +49,7 @@ type Analyst struct {
 	// endpoint is the address of the interface, without a query.
 	endpoint url.URL
 	user     *url.Userinfo
-	// always are the parameters of every query.
-	always url.Values
+	always   url.Values // the parameters of every query
 	// changeable are the settings that the user may change; nil means all.
 	changeable []string
 }

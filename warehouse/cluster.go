@@ -47,34 +47,11 @@ func (w *Warehouse) shardStatements(s statement) []string {
 		QuoteIdentifier(w.options.Auth.Database), s.table+localSuffix, s.shardBy)}
 }
 
-// nodes returns the addresses of the server, or of every node of the cluster.
+// nodes returns the address of the server, or of every replica of every shard of the cluster.
 func (w *Warehouse) nodes(ctx context.Context) ([][]string, error) {
 	if w.cluster == "" {
 		return [][]string{w.options.Addr}, nil
 	}
-	return w.clusterNodes(ctx)
-}
-
-// EachNode calls do with a connection to the server, or to every node of the cluster.
-func (w *Warehouse) EachNode(ctx context.Context, do func(driver.Conn) error) error {
-	nodes, err := w.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, node := range nodes {
-		conn, err := w.connect(ctx, node, w.options.Auth.Database)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(do(conn), conn.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clusterNodes returns the address of every replica of every shard.
-func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 	conn, err := w.connect(ctx, w.options.Addr, "")
 	if err != nil {
 		return nil, err
@@ -96,6 +73,24 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 		return nil, errors.New("CLICKHOUSE_CLUSTER needs a native CLICKHOUSE_URL (clickhouse://…)")
 	}
 	return Values(nodes, func(n node) []string { return []string{fmt.Sprintf("%s:%d", n.Host, n.Port)} }), nil
+}
+
+// EachNode calls do with a connection to the server, or to every node of the cluster.
+func (w *Warehouse) EachNode(ctx context.Context, do func(driver.Conn) error) error {
+	nodes, err := w.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		conn, err := w.connect(ctx, node, w.options.Auth.Database)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(do(conn), conn.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *Warehouse) connect(ctx context.Context, addresses []string, database string) (driver.Conn, error) {

@@ -26,10 +26,8 @@ var migrationFiles embed.FS
 // start. Migrations only add, so that the previous version keeps working on the new
 // schema: a table gets a new name as a new table, and a column keeps its name.
 type statement struct {
-	// file is the migration that contains the statement, for error messages.
-	file string
-	// text is the statement without comments.
-	text string
+	file string // the migration that contains it, for error messages
+	text string // without comments
 	// table and shardBy are set for a statement about a sharded table. In a cluster it
 	// applies to the local table of each shard and to the distributed table.
 	table   string
@@ -51,18 +49,18 @@ const oldestSchema = 0
 // ran before. Nodes are migrated one after the other: ON CLUSTER would need a Keeper. The
 // schema of a later version stays as it is, and so do the views that it has replaced.
 func (w *Warehouse) Migrate(ctx context.Context) error {
-	return w.migrate(ctx, func(found schemaState) bool { return found != schemaLater })
+	return w.migrate(ctx, schemaCurrent)
 }
 
 // MigrateRestored is Migrate for a warehouse that was restored from a backup, which has no
 // views: this version's are made, also where a later version has changed the tables
 // before this one came back and was backed up.
 func (w *Warehouse) MigrateRestored(ctx context.Context) error {
-	return w.migrate(ctx, func(schemaState) bool { return true })
+	return w.migrate(ctx, schemaLater)
 }
 
-// migrate runs every migration on the nodes whose schema is in a state to migrate.
-func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) bool) error {
+// migrate runs every migration on the nodes whose schema is in a state, or in one before it.
+func (w *Warehouse) migrate(ctx context.Context, most schemaState) error {
 	statements, err := migrations(migrationFiles)
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 		if err != nil {
 			return err
 		}
-		if !toMigrate(state) {
+		if state > most {
 			continue
 		}
 		// The fingerprint is hexadecimal and needs no escaping.

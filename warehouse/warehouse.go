@@ -31,19 +31,17 @@ const DefaultDatabase = "pnyx"
 // ViewsDatabase returns the name of the database with the views of analysts on a database.
 func ViewsDatabase(database string) string { return database + viewsSuffix }
 
-const viewsSuffix = "_views"
-
-// dialTimeout bounds one attempt to connect.
-const dialTimeout = 5 * time.Second
-
-// maxSendBufferBytes bounds the compressed bytes of a block that are sent together, by
-// whole columns. Each connection keeps a buffer of this size.
-const maxSendBufferBytes = 1 << 20
-
-// maxConnections is more than a worker uses concurrently: four fills, a publication that runs
-// up to four queries at a time, sorted copies, the feed and the accounts. None of them waits
-// for a connection of another.
-const maxConnections = 16
+const (
+	viewsSuffix = "_views"
+	// dialTimeout bounds one attempt to connect.
+	dialTimeout = 5 * time.Second
+	// maxSendBufferBytes bounds the compressed bytes of a block that are sent together, by whole columns. Each
+	// connection keeps a buffer of this size.
+	maxSendBufferBytes = 1 << 20
+	// maxConnections is more than a worker uses concurrently: four fills, a publication with up to four queries,
+	// sorted copies, the feed and the accounts. None of them waits for a connection of another.
+	maxConnections = 16
+)
 
 // ErrUnreachable reports that no server answers at the address, that the connection failed, or that the server cannot serve now.
 var ErrUnreachable = errors.New("clickhouse is unreachable or busy")
@@ -119,14 +117,14 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	}
 	w := &Warehouse{options: options, cluster: o.Cluster}
 	w.Conn.maxExecutionTime = o.QueryTimeout
-	migrate := func() error {
-		return w.migrate(ctx, func(found schemaState) bool { return found == schemaMissing })
-	}
-	if err := Retry(ctx, o.Wait, o.Logger, migrate); err != nil {
+	if err := Retry(ctx, o.Wait, o.Logger, func() error { return w.migrate(ctx, schemaMissing) }); err != nil {
 		return nil, err
 	}
-	if err := w.reconnect(ctx); err != nil {
-		return nil, err
+	if w.Conn.Conn, err = clickhouse.Open(w.options); err != nil {
+		return nil, fmt.Errorf("open warehouse: %w", err)
+	}
+	if err := w.Ping(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	threads, err := w.serverThreads(ctx)
 	if err != nil {
@@ -134,17 +132,6 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	}
 	w.Conn.turns = newTurns(threads)
 	return w, nil
-}
-
-// reconnect opens the connection pool, or replaces a closed one.
-func (w *Warehouse) reconnect(ctx context.Context) (err error) {
-	if w.Conn.Conn, err = clickhouse.Open(w.options); err != nil {
-		return fmt.Errorf("open warehouse: %w", err)
-	}
-	if err := w.Ping(ctx); err != nil {
-		return errors.Join(err, w.Conn.Close())
-	}
-	return nil
 }
 
 // Close closes the connections.
