@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -42,10 +43,33 @@ func Find[T any](ctx context.Context, w *Warehouse, operation, sql string, args 
 	return SelectRows[T](rows, err, operation)
 }
 
+// FindOne returns the first row that Find returns; the zero value for none.
+func FindOne[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (row T, err error) {
+	rows, err := Find[T](ctx, w, operation, sql, args...)
+	if len(rows) > 0 {
+		row = rows[0]
+	}
+	return row, err
+}
+
 // FindRefs is Find for a query over the external table "wanted_proposals".
 func FindRefs[T any](ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any) ([]T, error) {
 	rows, err := w.QueryRefs(ctx, sql, refs, args...)
 	return SelectRows[T](rows, err, operation)
+}
+
+// FindBy runs a query and returns its rows as SelectBy does.
+func FindBy[K comparable, V any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (map[K]V, error) {
+	rows, err := w.Conn.Query(ctx, sql, args...)
+	return SelectBy[K, V](rows, err, operation)
+}
+
+// FindByRef is FindBy for a query over the external table "wanted_proposals", by proposal.
+func FindByRef[V any](
+	ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any,
+) (map[record.RefHash]V, error) {
+	rows, err := w.QueryRefs(ctx, sql, refs, args...)
+	return SelectBy[record.RefHash, V](rows, err, operation)
 }
 
 // RefsHave is FindRefs for a query for one truth value.
@@ -61,6 +85,33 @@ func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, 
 	}
 	return value, err
 }
+
+// SelectBy is SelectRows by the first columns, which fill a K: one, or those that a K has fields for. The others
+// fill a V.
+func SelectBy[K comparable, V any](rows driver.Rows, err error, operation string) (map[K]V, error) {
+	found := map[K]V{}
+	return found, EachRow(rows, err, operation, func(row keyed[K, V]) error {
+		found[row.Key] = row.Value
+		return nil
+	})
+}
+
+// GroupBy is SelectBy for keys with several values, in the order of the rows.
+func GroupBy[K comparable, V any](rows driver.Rows, err error, operation string) (map[K][]V, error) {
+	found := map[K][]V{}
+	return found, EachRow(rows, err, operation, func(row keyed[K, V]) error {
+		found[row.Key] = append(found[row.Key], row.Value)
+		return nil
+	})
+}
+
+// keyed is a row whose first columns fill Key, and all others Value.
+type keyed[K comparable, V any] struct {
+	Key   K
+	Value V
+}
+
+func (keyed[K, V]) isKeyed() {}
 
 // Keyed returns rows by the key of each, as pair returns it with its value. It passes err on.
 func Keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K]V, error) {
@@ -117,14 +168,10 @@ func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 		return fmt.Errorf("%s: %w", operation, err)
 	}
 	defer rows.Close()
-	fields, err := columnFields(reflect.TypeFor[T](), rows.Columns())
+	var row, empty T
+	targets, err := scanTargets(reflect.ValueOf(&row).Elem(), rows.Columns())
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
-	}
-	var row, empty T
-	targets := make([]any, len(fields))
-	for i, field := range fields {
-		targets[i] = scanTarget(reflect.ValueOf(&row).Elem(), field)
 	}
 	for rows.Next() {
 		row = empty
@@ -141,19 +188,27 @@ func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 	return nil
 }
 
-// columnFields returns the index of the field for each column; a row that is no struct
-// has an empty index for its only column.
-func columnFields(row reflect.Type, columns []string) ([][]int, error) {
-	fields := make([][]int, len(columns))
-	if !isNested(row) {
-		return fields, nil
-	}
-	for i, column := range columns {
-		if fields[i] = fieldOf(row, column); fields[i] == nil {
-			return nil, fmt.Errorf("%s has no field for column %s", row, column)
+// scanTargets returns where the driver puts the columns of a row; a row that is no struct has one.
+func scanTargets(row reflect.Value, columns []string) (targets []any, err error) {
+	if _, is := row.Interface().(interface{ isKeyed() }); is {
+		key, count := row.Field(0), 1
+		for isNested(key.Type()) && count < len(columns) && fieldOf(key.Type(), columns[count]) != nil {
+			count++
 		}
+		keyTargets, keyErr := scanTargets(key, columns[:count])
+		targets, err = scanTargets(row.Field(1), columns[count:])
+		return append(keyTargets, targets...), errors.Join(keyErr, err)
 	}
-	return fields, nil
+	for _, column := range columns {
+		var index []int
+		if isNested(row.Type()) {
+			if index = fieldOf(row.Type(), column); index == nil {
+				return nil, fmt.Errorf("%s has no field for column %s", row.Type(), column)
+			}
+		}
+		targets = append(targets, scanTarget(row, index))
+	}
+	return targets, nil
 }
 
 // fieldOf returns the index of the outermost field for a column, nil for none.

@@ -19,15 +19,6 @@ func TimeOrNull(stamp *governance.Timestamp) *time.Time {
 	return &moment
 }
 
-// TimestampOf is the reverse of TimeOrNull.
-func TimestampOf(moment *time.Time) *governance.Timestamp {
-	if moment == nil {
-		return nil
-	}
-	stamp := governance.TimestampOf(*moment)
-	return &stamp
-}
-
 // NonNilDecimals returns the value of an array column. The driver rejects a nil slice.
 func NonNilDecimals(numbers []decimal.Decimal) any {
 	if numbers == nil {

@@ -52,9 +52,8 @@ type PaymentFilter struct {
 	// ValidAfter selects authorizations that expire after it, Since payments that were
 	// claimed at or after it.
 	ValidAfter, Since time.Time
-	// State selects payments in one state; empty for any.
+	// State and Payer select payments in one state and of one payer; empty for any.
 	State governance.PaymentState
-	// Payer selects payments of one payer; empty for any.
 	Payer string
 	// Limit bounds the number of payments, newest first; 0 for no bound.
 	Limit uint64

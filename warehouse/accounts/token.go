@@ -12,29 +12,20 @@ import (
 
 // Token is a partner token as stored: never the token itself.
 type Token struct {
-	// ID identifies the token and is part of it.
-	ID string `ch:"token_id"`
-	// Name is the partner's name.
-	Name string
-	// Plan is the plan whose limits apply.
+	ID   string `ch:"token_id"` // part of the token
+	Name string // of the partner
 	Plan string
 	// Limits replace the plan's limits: requests a month, then requests a minute and
 	// burst of the standard and of the detail bucket. Empty for the plan's limits.
 	Limits []uint32
-	// Scopes are the scopes that the token grants.
 	Scopes []string
-	// Hash is the SHA-256 of the token.
-	Hash [32]byte `ch:"verifier"`
-	// PreviousHash is the SHA-256 of the token before its last rotation; zero if the
-	// token has not been rotated.
-	PreviousHash [32]byte `ch:"previous_verifier"`
-	// PreviousUntil is the end of the validity of PreviousHash; zero or the Unix epoch if
-	// the token has not been rotated.
+	// Hash is the SHA-256 of the token, PreviousHash of the token before its last rotation, which is valid until
+	// PreviousUntil. These are zero, or the Unix epoch, if it has not been rotated.
+	Hash          [32]byte `ch:"verifier"`
+	PreviousHash  [32]byte `ch:"previous_verifier"`
 	PreviousUntil time.Time
-	// CreatedAt is the time at which the token was issued.
-	CreatedAt time.Time
-	// ExpiresAt is the time at which the token expires; nil for never.
-	ExpiresAt *time.Time
+	CreatedAt     time.Time
+	ExpiresAt     *time.Time // nil for never
 	// RevokedAt is nil for a valid token. PutToken does not write it; see RevokeToken.
 	RevokedAt *time.Time
 }
@@ -53,12 +44,6 @@ func (a Accounts) Tokens(ctx context.Context) ([]Token, error) {
 
 // PutToken writes a token or a new version of it.
 func (a Accounts) PutToken(ctx context.Context, t Token) error {
-	if t.Limits == nil {
-		t.Limits = []uint32{}
-	}
-	if t.PreviousUntil.IsZero() {
-		t.PreviousUntil = time.Unix(0, 0)
-	}
 	changedAt, err := a.nextChange(ctx, "SELECT max(changed_at) FROM tokens WHERE token_id = ?", t.ID)
 	if err != nil {
 		return err
@@ -67,7 +52,7 @@ func (a Accounts) PutToken(ctx context.Context, t Token) error {
 		previous_verifier, previous_until, limits, created_at, expires_at, changed_at)`, "write token "+t.ID, []Token{t},
 		func(insert driver.Batch, t Token) error {
 			return insert.Append(t.ID, t.Name, t.Plan, warehouse.NonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
-				t.PreviousUntil, t.Limits, t.CreatedAt, t.ExpiresAt, changedAt)
+				sinceEpoch(t.PreviousUntil), append([]uint32{}, t.Limits...), t.CreatedAt, t.ExpiresAt, changedAt)
 		})
 }
 

@@ -14,9 +14,8 @@ import (
 type Usage struct {
 	// TokenID is empty for payments without a token.
 	TokenID string
-	// Day is midnight UTC.
-	Day   time.Time
-	Route string
+	Day     time.Time // midnight UTC
+	Route   string
 	// Session is the run of the API node that counted; empty for a sum over all.
 	Session string
 	governance.UsageCounts
@@ -44,6 +43,5 @@ func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, token
 // LastUsedDays returns the last day, midnight UTC, with a request of each token that was
 // used, by the token's id.
 func (a Accounts) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
-	last, err := warehouse.Find[Usage](ctx, a.w, "read the last use of tokens", sqlText("usage_last_days"))
-	return warehouse.Keyed(last, err, func(u Usage) (string, time.Time) { return u.TokenID, u.Day })
+	return warehouse.FindBy[string, time.Time](ctx, a.w, "read the last use of tokens", sqlText("usage_last_days"))
 }

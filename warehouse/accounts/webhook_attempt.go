@@ -14,16 +14,11 @@ import (
 type WebhookAttempt struct {
 	EndpointID, MessageID string
 	MessageType           string
-	// At is when the attempt began.
-	At time.Time
-	// Attempt counts the attempts to deliver the message, from 1.
-	Attempt uint32
-	// Status is the HTTP status of the answer; 0 for none.
-	Status uint16
-	// DurationMS is how long the attempt took, in milliseconds.
-	DurationMS uint32 `ch:"duration_ms"`
-	// Error is why the attempt failed; empty for a success.
-	Error string
+	At                    time.Time // when it began
+	Attempt               uint32    // of the message, from 1
+	Status                uint16    // of the answer, by HTTP; 0 for none
+	DurationMS            uint32    `ch:"duration_ms"`
+	Error                 string    // why it failed; empty for a success
 }
 
 // WriteWebhookAttempts adds attempts to the log, which keeps them for 30 days.
@@ -43,15 +38,12 @@ func (a Accounts) WebhookAttempts(ctx context.Context, endpointID string, limit 
 
 // WebhookOutcome is what the log of 30 days says of an endpoint.
 type WebhookOutcome struct {
-	EndpointID string
 	// SucceededAt is when the last attempt that was accepted began; the Unix epoch for none.
 	SucceededAt time.Time
-	// LastError is why the last attempt failed; empty if it was accepted.
-	LastError string
+	LastError   string // of the last attempt; empty if it was accepted
 }
 
 // WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
 func (a Accounts) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
-	outcomes, err := warehouse.Find[WebhookOutcome](ctx, a.w, "read the outcomes of webhooks", sqlText("webhook_attempt_outcomes"))
-	return warehouse.Keyed(outcomes, err, func(outcome WebhookOutcome) (string, WebhookOutcome) { return outcome.EndpointID, outcome })
+	return warehouse.FindBy[string, WebhookOutcome](ctx, a.w, "read the outcomes of webhooks", sqlText("webhook_attempt_outcomes"))
 }

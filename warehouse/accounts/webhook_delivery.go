@@ -19,9 +19,7 @@ type MessageState string
 
 // The states of a message.
 const (
-	// MessageWaiting is in the queue.
-	MessageWaiting MessageState = "waiting"
-	// MessageDelivered was accepted.
+	MessageWaiting   MessageState = "waiting"
 	MessageDelivered MessageState = "delivered"
 	// MessageExpired was queued for too long or beyond the deadline of its signal, or is too large.
 	MessageExpired MessageState = "expired"
@@ -44,10 +42,8 @@ const (
 
 // Message is an event or a signal that endpoints may receive.
 type Message struct {
-	// ID is the id of the event or signal.
-	ID string `ch:"message_id"`
-	// Type is event. or signal. with its type.
-	Type  string `ch:"message_type"`
+	ID    string `ch:"message_id"`   // of the event or signal
+	Type  string `ch:"message_type"` // event. or signal. with its type
 	DAOID string
 	// Subject is the key of its proposal, or else its DAO: messages about one are sent in order.
 	Subject string
@@ -67,11 +63,9 @@ type MessageQuery struct {
 	// UnqueuedFor leaves out what this endpoint has in its queue, in whatever state but
 	// MessageWithdrawn; empty for nothing.
 	UnqueuedFor string
-	// ID selects one message; empty for all.
-	ID string
+	ID          string // empty for all
 	// Last is the last message of the page before; its zero value begins.
-	Last Message
-	// Limit bounds the number of messages.
+	Last  Message
 	Limit uint64
 }
 
@@ -92,17 +86,13 @@ func (a Accounts) Messages(ctx context.Context, q MessageQuery) ([]Message, erro
 type Delivery struct {
 	EndpointID, MessageID string
 	MessageType           string
-	// Subject is what the message is about; see Message.
-	Subject string
-	// HappenedAt is the time of the event, or the detection of the signal.
+	// Subject and HappenedAt are the message's.
+	Subject    string
 	HappenedAt time.Time
 	State      MessageState
-	// Attempts is the number of failed attempts.
-	Attempts uint32
-	// QueuedAt is when it was queued.
-	QueuedAt time.Time
-	// DueAt is the time of the next attempt.
-	DueAt time.Time
+	Attempts   uint32 // that failed
+	QueuedAt   time.Time
+	DueAt      time.Time // of the next attempt
 	// Version orders the states, the latest counts: 0 as it is queued, that of NextDelivery as it
 	// is queued again, and one more with each outcome.
 	Version uint64
@@ -132,19 +122,14 @@ func (a Accounts) DueDeliveries(ctx context.Context, endpointIDs []string, now t
 
 // Queue is what waits for an endpoint.
 type Queue struct {
-	EndpointID string
-	// Messages is the number of messages that wait.
 	Messages uint64
-	// OldestAt is when the oldest of them was queued.
-	OldestAt time.Time
-	// DueAt is the time of the next attempt.
-	DueAt time.Time
+	OldestAt time.Time // when the oldest was queued
+	DueAt    time.Time // of the next attempt
 }
 
 // WebhookQueues returns the queues that are not empty, by endpoint.
 func (a Accounts) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
-	queues, err := warehouse.Find[Queue](ctx, a.w, "read the queues of webhooks", sqlText("webhook_delivery_waiting"))
-	return warehouse.Keyed(queues, err, func(queue Queue) (string, Queue) { return queue.EndpointID, queue })
+	return warehouse.FindBy[string, Queue](ctx, a.w, "read the queues of webhooks", sqlText("webhook_delivery_waiting"))
 }
 
 // DropDeliveries takes what waits for an endpoint out of its queue.

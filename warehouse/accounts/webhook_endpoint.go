@@ -16,26 +16,19 @@ type Webhook struct {
 	ID string `ch:"endpoint_id"`
 	// TokenID is the partner token that the endpoint belongs to.
 	TokenID string `ch:"token_id"`
-	// URL is where messages are posted to.
-	URL string `ch:"url"`
+	URL     string `ch:"url"`
 	// Types are the types of messages that it receives: event.voting_ended, signal.* or *.
 	Types []string
 	// DAOIDs are the DAOs that it receives messages of; none for all.
 	DAOIDs []string `ch:"dao_ids"`
-	// Secret signs messages: whsec_ and a key in base64.
-	Secret string
-	// PreviousSecret signs them too until PreviousUntil; empty if there is none.
-	PreviousSecret string
-	// PreviousUntil is when the secret before the last rotation ceases.
-	PreviousUntil time.Time
-	// CreatedAt is when the endpoint was added.
-	CreatedAt time.Time
-	// EnabledAt is when it was added or last turned on.
-	EnabledAt time.Time
-	// DisabledAt is when it was last turned off; before EnabledAt if it is on.
-	DisabledAt time.Time
-	// Reason is why it was turned off, in words.
-	Reason string
+	// Secret signs messages: whsec_ and a key in base64. PreviousSecret, if there is one, does so too until
+	// PreviousUntil.
+	Secret, PreviousSecret string
+	PreviousUntil          time.Time
+	CreatedAt              time.Time
+	// EnabledAt is when it was added or last turned on, DisabledAt when it was last turned off, for a Reason in words.
+	EnabledAt, DisabledAt time.Time
+	Reason                string
 	// FailingSince is the first failure since the last success; the Unix epoch for none.
 	FailingSince time.Time
 }

@@ -79,13 +79,10 @@ func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield f
 // Beginning returns the place after which an epoch has at most so many rows; zero when it has no
 // more than that.
 func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs, number uint64, err error) {
-	found, err := warehouse.Find[LoggedChange](ctx, l.w, "find the beginning of the changes",
+	found, err := warehouse.FindOne[LoggedChange](ctx, l.w, "find the beginning of the changes",
 		"SELECT at_ms, number FROM changes WHERE epoch = {epoch:UInt64} ORDER BY at_ms DESC, number DESC LIMIT 1 OFFSET {rows:UInt64}",
 		clickhouse.Named("epoch", epoch), clickhouse.Named("rows", rows))
-	if err != nil || len(found) == 0 {
-		return 0, 0, err
-	}
-	return found[0].AtMs, found[0].Number, nil
+	return found.AtMs, found.Number, err
 }
 
 // Position returns a position; nil for none.

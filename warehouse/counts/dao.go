@@ -15,25 +15,21 @@ import (
 
 // DAOTotals sums the published states of a DAO's proposals.
 type DAOTotals struct {
-	// Counts is the number of proposals by lifecycle.
-	Counts governance.ProposalCounts
-	// Outcomes is the number of proposals by outcome.
+	// Counts and Outcomes are the numbers of proposals by lifecycle and by outcome.
+	Counts   governance.ProposalCounts
 	Outcomes governance.Outcomes
-	// Votes is the number of ballots that count.
-	Votes uint64 `ch:"total_votes"`
-	// Power is the sum of the voting power of these ballots.
+	// Votes and Power are the number and the voting power of the ballots that count.
+	Votes uint64          `ch:"total_votes"`
 	Power decimal.Decimal `ch:"total_power"`
 	// Started counts the proposals on which votes are expected. Of these, Ready have
 	// ballots and Covered have every one that upstream has.
 	Started, Ready, Covered uint64
-	// CreatedAt is the latest known creation time of a proposal; nil if none is known.
+	// CreatedAt and VotedAt are the latest known times of a proposal's creation and of a ballot; nil for none.
 	CreatedAt *governance.Timestamp `ch:"latest_created_at"`
-	// VotedAt is the latest known time of a ballot; nil if none is known.
-	VotedAt *governance.Timestamp `ch:"latest_voted_at"`
+	VotedAt   *governance.Timestamp `ch:"latest_voted_at"`
 	// CreatedIn counts proposals by month of creation, VotedIn ballots by month of vote.
 	CreatedIn, VotedIn map[Month]uint64 `ch:"-"`
-	// Uncreated counts the proposals, and Undated the ballots, that are in no month as far as is
-	// known.
+	// Uncreated counts the proposals, and Undated the ballots, that are in no month as far as is known.
 	Uncreated, Undated uint64
 }
 
@@ -84,13 +80,8 @@ type Participation struct {
 
 // ParticipationOf returns the participation of the DAOs by id. DAOs without ballots are missing.
 func ParticipationOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
-	type row struct {
-		DAOID string
-		Participation
-	}
-	result, err := queryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
-	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
-	return warehouse.Keyed(rows, err, func(r row) (string, Participation) { return r.DAOID, r.Participation })
+	rows, err := queryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
+	return warehouse.SelectBy[string, Participation](rows, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
 }
 
 // queryDAOs runs a query over the external table "wanted_daos".

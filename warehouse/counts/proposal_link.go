@@ -16,12 +16,9 @@ import (
 // ProposalLink is what topics show of a proposal, and the names by which a proposal and a
 // topic link each other.
 type ProposalLink struct {
-	// Ref identifies the proposal among all providers.
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Key is the proposal's key in the API.
-	Key governance.ProposalKey `ch:"proposal_key"`
-	// Title is the proposal's title; empty if it has none.
-	Title string
+	Ref   record.RefHash         `ch:"proposal_ref"`
+	Key   governance.ProposalKey `ch:"proposal_key"`
+	Title string                 // empty if it has none
 	// Names are the names that links to the proposal have.
 	Names []string
 	// Topic is the name of the topic that discusses the proposal; empty for none.

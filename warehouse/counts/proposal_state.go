@@ -19,33 +19,25 @@ import (
 // ProposalState is what the last publication of a proposal computed: the numbers that
 // its DAO's totals are sums of.
 type ProposalState struct {
-	// Ref identifies the proposal among all providers.
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Key is the proposal's key in the API.
-	Key governance.ProposalKey `ch:"proposal_key"`
-	// Identity is the proposal's DAO, provider and upstream id.
+	Ref      record.RefHash         `ch:"proposal_ref"`
+	Key      governance.ProposalKey `ch:"proposal_key"`
 	Identity governance.Identity
-	// SourceID is the id of the space or Governor that it belongs to.
-	SourceID string
+	SourceID string // of the space or Governor that it belongs to
 	// WithdrawnFrom is the DAO that a withdrawn proposal belongs to, whose Identity.DAOID is
 	// empty, so that it is part of no DAO. It is empty for all others.
 	WithdrawnFrom string
-	// Lifecycle is the lifecycle as the API shows it.
+	// Lifecycle, Outcome and Coverage, that of the ballots, are as the API shows them.
 	Lifecycle governance.Lifecycle
-	// Outcome is the outcome as the API shows it.
-	Outcome governance.Outcome
-	// Coverage is the coverage of the ballots as the API shows it.
-	Coverage governance.Coverage
+	Outcome   governance.Outcome
+	Coverage  governance.Coverage
 	// VoteReady reports whether the vote summary has numbers.
 	VoteReady bool
-	// Votes is the number of ballots that are held.
-	Votes uint64
-	Power decimal.Decimal
+	Votes     uint64 // the ballots that are held
+	Power     decimal.Decimal
 	// Basis is the basis of the vote summary; empty where it has no numbers.
 	Basis governance.Basis
-	// TotalVotes is the number of votes in the vote summary; nil if unknown.
+	// TotalVotes, nil if unknown, and TotalPower are the totals in the vote summary.
 	TotalVotes *uint64
-	// TotalPower is the total voting power in the vote summary.
 	TotalPower decimal.Decimal
 	// Settled reports whether the totals are final, provided that the vote is over.
 	Settled bool
@@ -65,9 +57,8 @@ type ProposalState struct {
 	// the latest known time of a ballot; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt, LastVotedAt *governance.Timestamp
 	// NextChangeAt is when the passing of time changes the lifecycle or UpdatedAt; nil for never.
-	NextChangeAt *governance.Timestamp
-	// QuorumReached is the value of the vote summary; nil if unknown.
-	QuorumReached *bool
+	NextChangeAt  *governance.Timestamp
+	QuorumReached *bool // in the vote summary; nil if unknown
 	// BallotsObservedAt is when the import of the newest ballot began; nil for none.
 	BallotsObservedAt *governance.Timestamp
 	// StatedFingerprint is the fingerprint of upstream's statement on the result; zero in states
@@ -76,8 +67,7 @@ type ProposalState struct {
 	// Confirmed reports that the result is final and has every ballot, or is upstream's own.
 	Confirmed bool
 	// Flagged is true for spam, which counts in no sum, ranking, event or signal.
-	Flagged bool
-	// QualityFlags are as the API shows them.
+	Flagged      bool
 	QualityFlags []string
 	// DerivedTitle stands for the title that upstream does not state; empty where it does.
 	DerivedTitle string
@@ -89,12 +79,12 @@ type ProposalState struct {
 func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
 	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {
-		choices := splitChoices(s)
+		keys, labels, votes, powers := splitChoices(s)
 		months, counts := splitMonths(s.VotedIn)
 		return insert.Append(
 			string(s.Ref[:]), string(s.Key), s.Identity.DAOID, string(s.Identity.Provider), s.SourceID,
 			s.Identity.ExternalID, string(s.Lifecycle), string(s.Outcome), string(s.Coverage),
-			s.VoteReady, s.Votes, s.Power, choices.keys, choices.labels, choices.votes, choices.powers,
+			s.VoteReady, s.Votes, s.Power, keys, labels, votes, powers,
 			months, counts,
 			warehouse.TimeOrNull(s.CreatedAt), warehouse.TimeOrNull(s.UpdatedAt), warehouse.TimeOrNull(s.StartAt),
 			warehouse.TimeOrNull(s.EndAt), warehouse.TimeOrNull(s.LastVotedAt), warehouse.TimeOrNull(s.NextChangeAt),
@@ -105,16 +95,9 @@ func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []P
 	})
 }
 
-// choiceColumns has choices and scores as parallel arrays, the form of their columns. What is not
-// known of each choice is zero.
-type choiceColumns struct {
-	keys, labels []string
-	votes        []uint64
-	powers       []decimal.Decimal
-}
-
-func splitChoices(s ProposalState) choiceColumns {
-	c := choiceColumns{keys: []string{}, labels: []string{}, votes: []uint64{}, powers: []decimal.Decimal{}}
+// splitChoices returns choices and scores as parallel arrays, the form of their columns. What is not known is zero.
+func splitChoices(s ProposalState) (keys, labels []string, votes []uint64, powers []decimal.Decimal) {
+	keys, labels, votes, powers = []string{}, []string{}, []uint64{}, []decimal.Decimal{}
 	for i, choice := range s.Choices {
 		var score governance.Score
 		if len(s.Scores) > 0 {
@@ -123,10 +106,25 @@ func splitChoices(s ProposalState) choiceColumns {
 		if !s.HasChoiceVotes {
 			score.Votes = 0
 		}
-		c.keys, c.labels = append(c.keys, choice.Key), append(c.labels, choice.Label)
-		c.votes, c.powers = append(c.votes, score.Votes), append(c.powers, score.Power)
+		keys, labels = append(keys, choice.Key), append(labels, choice.Label)
+		votes, powers = append(votes, score.Votes), append(powers, score.Power)
 	}
-	return c
+	return keys, labels, votes, powers
+}
+
+// ChoiceColumns are the columns of the choices of a published proposal, and of what bounds the ballots on it.
+type ChoiceColumns struct {
+	ChoiceKeys, ChoiceLabels  []string
+	LeastChoices, MostChoices uint16
+	ChoiceForm                governance.ChoiceForm
+}
+
+// Stated returns the choices and the bounds.
+func (c ChoiceColumns) Stated() (choices []governance.Choice, bounds governance.ChoiceBounds) {
+	for i, key := range c.ChoiceKeys {
+		choices = append(choices, governance.Choice{Key: key, Label: c.ChoiceLabels[i]})
+	}
+	return choices, governance.ChoiceBounds{Least: int(c.LeastChoices), Most: int(c.MostChoices), Form: c.ChoiceForm}
 }
 
 // PublishedStates returns the published states of the proposals, in order of their
@@ -134,19 +132,15 @@ func splitChoices(s ProposalState) choiceColumns {
 func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]ProposalState, error) {
 	type row struct {
 		ProposalState
-		ChoiceKeys, ChoiceLabels []string
-		ChoiceVotes              []uint64
-		ChoicePowers             []decimal.Decimal
-		ChoicesScored            bool
-		ChoicesCounted           bool
-		LeastChoices             uint16
-		MostChoices              uint16
-		ChoiceForm               governance.ChoiceForm
+		ChoiceColumns
+		ChoiceVotes                   []uint64
+		ChoicePowers                  []decimal.Decimal
+		ChoicesScored, ChoicesCounted bool
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
 	return warehouse.Values(rows, func(r row) ProposalState {
-		for c, key := range r.ChoiceKeys {
-			r.Choices = append(r.Choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
+		r.Choices, r.Bounds = r.Stated()
+		for c := range r.Choices {
 			if r.ChoicesScored {
 				r.Scores = append(r.Scores, governance.Score{Power: r.ChoicePowers[c]})
 			}
@@ -154,7 +148,6 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
 			}
 		}
-		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Form: r.ChoiceForm}
 		return r.ProposalState
 	}), err
 }
@@ -177,12 +170,7 @@ func AddQualityFlag(
 func PublishedIdentities(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {
-	type row struct {
-		Ref record.RefHash `ch:"proposal_ref"`
-		governance.Identity
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read published identities", sqlText("proposal_state_identities"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, governance.Identity) { return r.Ref, r.Identity })
+	return warehouse.FindByRef[governance.Identity](ctx, w, "read published identities", sqlText("proposal_state_identities"), refs)
 }
 
 // ProposalsDue returns the proposals that have changed by now, through the passing of time
@@ -208,14 +196,7 @@ type PublishedSource struct {
 
 // PublishedSources returns the sources of published proposals and topics, also those that another DAO has by now.
 func PublishedSources(ctx context.Context, w *warehouse.Warehouse) ([]PublishedSource, error) {
-	type row struct {
-		DAOID              string `ch:"dao_id"`
-		Provider, SourceID string
-	}
-	rows, err := warehouse.Find[row](ctx, w, "list published sources", sqlText("proposal_state_sources"))
-	return warehouse.Values(rows, func(r row) PublishedSource {
-		return PublishedSource{r.DAOID, record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}}
-	}), err
+	return warehouse.Find[PublishedSource](ctx, w, "list published sources", sqlText("proposal_state_sources"))
 }
 
 // OwnedSource is a source with the DAO that has it; Flagged marks it as spam.
@@ -234,15 +215,8 @@ func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSourc
 	wanted, err := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
 		return []any{string(s.Provider), s.ID, s.DAOID, s.Flagged}
 	}, warehouse.TextColumn("provider"), warehouse.TextColumn("source_id"), warehouse.TextColumn("owner_id"), ext.Column("spam", "Bool"))
-	type row struct {
-		ProposalRef        record.RefHash
-		Provider, SourceID string
-	}
-	result, err := w.QueryWith(ctx, wanted, err, sqlText("proposal_state_moved"))
-	rows, err := warehouse.SelectRows[row](result, err, "list proposals moved")
-	return warehouse.Grouped(rows, err, func(r row) (record.SourceRef, record.RefHash) {
-		return record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}, r.ProposalRef
-	})
+	rows, err := w.QueryWith(ctx, wanted, err, sqlText("proposal_state_moved"))
+	return warehouse.GroupBy[record.SourceRef, record.RefHash](rows, err, "list proposals moved")
 }
 
 // UnpublishedProposals counts the proposals that batches have changed since they were

@@ -17,8 +17,8 @@ import (
 
 // stored is what was counted of ballots with a fingerprint.
 type stored[V any] struct {
-	fingerprint uint64
-	value       V
+	Fingerprint uint64
+	Value       V
 }
 
 // storedSums returns sums over ballots, by key: the stored ones whose ballots are unchanged. It counts
@@ -46,8 +46,8 @@ func storedSums[K comparable, V any](
 	sums := make(map[K]V, len(now))
 	var changed []K
 	for key, fingerprint := range now {
-		if found, exists := before[key]; exists && found.fingerprint == fingerprint {
-			sums[key] = found.value
+		if found, exists := before[key]; exists && found.Fingerprint == fingerprint {
+			sums[key] = found.Value
 		} else {
 			changed = append(changed, key)
 		}
@@ -79,14 +79,9 @@ func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record
 
 // BallotFingerprints returns the fingerprint of the stored ballots of each proposal that has some.
 func BallotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	type row struct {
-		Ref         record.RefHash `ch:"proposal_ref"`
-		Fingerprint uint64
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
+	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
 		sqlText("stored_sums_ballots"), refs, fingerprintOf("vote_totals", "counted_ballots",
 			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_form"))
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Fingerprint })
 }
 
 func storedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]stored[VoteTotals], error) {
@@ -131,26 +126,13 @@ func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []s
 
 // DAOFingerprints returns the fingerprint of the stored ballots of each DAO that are on none of its spam.
 func DAOFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
-	type row struct {
-		DAOID       string
-		Fingerprint uint64
-	}
-	result, err := queryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
-	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
-	return warehouse.Keyed(rows, err, func(r row) (string, uint64) { return r.DAOID, r.Fingerprint })
+	rows, err := queryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
+	return warehouse.SelectBy[string, uint64](rows, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
 }
 
 func storedParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]stored[Participation], error) {
-	type row struct {
-		DAOID       string
-		Fingerprint uint64
-		Participation
-	}
-	result, err := queryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
-	rows, err := warehouse.SelectRows[row](result, err, "read stored participation")
-	return warehouse.Keyed(rows, err, func(r row) (string, stored[Participation]) {
-		return r.DAOID, stored[Participation]{r.Fingerprint, r.Participation}
-	})
+	rows, err := queryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
+	return warehouse.SelectBy[string, stored[Participation]](rows, err, "read stored participation")
 }
 
 func storeParticipation(

@@ -16,10 +16,8 @@ import (
 type TopicState struct {
 	records.TopicRef
 	Row governance.ForumTopic
-	// Related reports whether the topic is about governance.
-	Related bool
-	// Visible reports whether the API shows the topic.
-	Visible bool
+	// Related reports whether the topic is about governance, Visible whether the API shows it.
+	Related, Visible bool
 	// Replies, Posts, Likes and Views are the counts of Row.
 	Replies, Posts, Likes, Views uint64
 	// Name is the name that links to the topic have.
@@ -28,9 +26,8 @@ type TopicState struct {
 	Links []string
 	// Proposals are the keys of the proposals that it is about.
 	Proposals []string
-	// TopicVersion is the version of the topic's record that Row is computed from.
+	// TopicVersion is the version of the record that Row is computed from, RulesVersion that of the rules.
 	TopicVersion uint64
-	// RulesVersion is the version of the rules that Row is computed by.
 	RulesVersion uint32
 	Revision     uint64
 }

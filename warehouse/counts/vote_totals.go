@@ -15,11 +15,9 @@ import (
 
 // VoteTotals sums the ballots of one proposal that count: the latest of each voter.
 type VoteTotals struct {
-	// Votes counts the ballots.
 	Votes uint64
-	// Power is the voting power of all ballots.
-	Power decimal.Decimal `ch:"total_power"`
-	// SupportingPower is the voting power of the ballots that support a choice.
+	// Power is the voting power of all ballots, SupportingPower that of those that support a choice.
+	Power           decimal.Decimal `ch:"total_power"`
 	SupportingPower decimal.Decimal
 	// Choices has what each choice received, by key: the number of ballots that support
 	// it, and the sum of the powers (of weighted ballots: the shares) that they give it.

@@ -23,8 +23,7 @@ type FeedItem = record.RefHash
 
 // FeedProgress is the revision up to which the feed includes an item.
 type FeedProgress struct {
-	Item FeedItem
-	// DAOID is the DAO that the item belongs to.
+	Item  FeedItem
 	DAOID string
 	// Revision is the item's: of the published state of a proposal, of the record of anything else.
 	Revision uint64
@@ -61,8 +60,7 @@ func (f Feed) PendingProposals(ctx context.Context, rulesVersion uint64) ([]Prop
 type FeedTopic struct {
 	FeedProgress
 	record.Topic
-	// DiscoveredAt is when the warehouse first had the topic.
-	DiscoveredAt governance.Timestamp
+	DiscoveredAt governance.Timestamp // when the warehouse first had it
 }
 
 // PendingTopics returns some topics of forums that the feed does not include at their
@@ -78,9 +76,8 @@ func (f Feed) PendingTopics(ctx context.Context, rulesVersion uint64, forums []r
 // RecordedEvent is an event that upstream recorded.
 type RecordedEvent struct {
 	FeedProgress
-	Event record.Event
-	// DiscoveredAt is when the warehouse first had the event.
-	DiscoveredAt governance.Timestamp
+	Event        record.Event
+	DiscoveredAt governance.Timestamp // when the warehouse first had it
 }
 
 // PendingEvents returns some recorded events that the feed does not include at their

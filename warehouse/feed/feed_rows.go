@@ -17,8 +17,7 @@ import (
 
 // FeedEvent is an event of the feed.
 type FeedEvent struct {
-	// Item is what the event is derived from.
-	Item FeedItem
+	Item FeedItem // what it is derived from
 	governance.EventRow
 	// Ref is the proposal that the event is about; zero for none.
 	Ref record.RefHash
@@ -26,33 +25,24 @@ type FeedEvent struct {
 
 // FeedSignal is a signal of the feed.
 type FeedSignal struct {
-	// Item is what the signal is derived from.
-	Item FeedItem
+	Item FeedItem // what it is derived from
 	governance.SignalRow
 	// Ref is the proposal that the signal is about; zero for none.
-	Ref record.RefHash
-	// Surfaces are those that show the signal.
-	Surfaces []string
+	Ref      record.RefHash
+	Surfaces []string // that show it
 }
 
 // StoredFeedRow identifies a stored row of the feed.
 type StoredFeedRow struct {
-	// Item is what the row is derived from.
-	Item FeedItem
+	Item FeedItem // what it is derived from
 	// Basis is the time by which this row of an event is listed; empty for signals.
-	Basis string
-	// At is the time of the row in its list.
-	At governance.Timestamp
-	// ID is the id of the event or signal.
-	ID string
-	// DiscoveredAt is the discovery time of an event; zero for signals.
-	DiscoveredAt governance.Timestamp
-	// DAOID is the DAO that lists the row.
-	DAOID string
-	// Ref is the proposal that the row is about; zero for none.
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Fingerprint is a hash of the content.
-	Fingerprint uint64
+	Basis        string
+	At           governance.Timestamp // in its list
+	ID           string               // of the event or signal
+	DiscoveredAt governance.Timestamp // zero for signals
+	DAOID        string               // of the list
+	Ref          record.RefHash       `ch:"proposal_ref"` // zero for none
+	Fingerprint  uint64
 }
 
 // feedRowKey is the sorting key of a row: the basis is empty for signals.

@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -64,17 +66,8 @@ func ChangedTokens(ctx context.Context, w *warehouse.Warehouse, batches []Journa
 	for _, b := range batches {
 		imports[b.ImportID], first = true, min(first, b.FirstVersion)
 	}
-	ids := make([]uuid.UUID, 0, len(imports))
-	for id := range imports {
-		ids = append(ids, id)
-	}
-	type row struct {
-		Scope string
-		Block uint64
-	}
-	rows, err := warehouse.Find[row](ctx, w, "list the tokens that changed", sqlText("feed_token_changed"),
-		clickhouse.Named("imports", ids), clickhouse.Named("first", first))
-	return warehouse.Keyed(rows, err, func(r row) (string, uint64) { return r.Scope, r.Block })
+	return warehouse.FindBy[string, uint64](ctx, w, "list the tokens that changed", sqlText("feed_token_changed"),
+		clickhouse.Named("imports", slices.Collect(maps.Keys(imports))), clickhouse.Named("first", first))
 }
 
 // PowerSpan are the blocks of a token that are one item of the feed.
@@ -100,9 +93,8 @@ type PowerChange struct {
 	Delegate string
 	Power    decimal.Decimal
 	// At is the time of the block; nil where it is not known.
-	At *governance.Timestamp
-	// DiscoveredAt is when the warehouse first had the statement.
-	DiscoveredAt governance.Timestamp
+	At           *governance.Timestamp
+	DiscoveredAt governance.Timestamp // when the warehouse first had the statement
 }
 
 // TokenSupplyAt is the supply of a token from a block on.

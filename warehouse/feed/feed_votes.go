@@ -18,8 +18,7 @@ import (
 // ProposalSize is a proposal with its number of ballots, the measure of the work to
 // derive its feed rows.
 type ProposalSize struct {
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Votes is the number of the proposal's ballots.
+	Ref   record.RefHash `ch:"proposal_ref"`
 	Votes uint64
 }
 
@@ -58,8 +57,7 @@ func (f Feed) Turnouts(ctx context.Context, refs []record.RefHash) (of map[recor
 
 // Vote is a proposal whose ballots are read in order of time.
 type Vote struct {
-	Ref record.RefHash
-	// EndAt is the end of the proposal's voting period.
+	Ref   record.RefHash
 	EndAt governance.Timestamp
 	// Quorum is the voting power that it needs; zero for none.
 	Quorum decimal.Decimal
@@ -74,13 +72,11 @@ type Vote struct {
 type InterimTally struct {
 	// Choice is the key of the choice; empty for ballots that support none.
 	Choice string `ch:"supported"`
-	// Votes has one entry for each window: the number of ballots cast before its beginning.
-	Votes []uint64
-	// Powers has one entry for each window: the voting power of these ballots.
+	// Votes and Powers have an entry for each window: the number and the power of the ballots before its beginning.
+	Votes  []uint64
 	Powers []decimal.Decimal
-	// Largest is the voting power of the largest ballot for the choice.
-	Largest decimal.Decimal
-	// LargestVoter is the normalized identity of the voter who cast the largest ballot.
+	// Largest is the voting power of the largest ballot for the choice, LargestVoter who cast it.
+	Largest      decimal.Decimal
 	LargestVoter string
 }
 
@@ -89,17 +85,12 @@ type InterimTally struct {
 func (f Feed) InterimTallies(
 	ctx context.Context, votes []Vote, windows []time.Duration,
 ) (map[record.RefHash][]InterimTally, error) {
-	type row struct {
-		Ref record.RefHash `ch:"proposal_ref"`
-		InterimTally
-	}
 	if len(votes) == 0 {
 		return map[record.RefHash][]InterimTally{}, nil
 	}
 	milliseconds := warehouse.Values(windows, time.Duration.Milliseconds)
-	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
-	rows, err := warehouse.SelectRows[row](result, err, "read interim tallies")
-	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, InterimTally) { return r.Ref, r.InterimTally })
+	rows, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
+	return warehouse.GroupBy[record.RefHash, InterimTally](rows, err, "read interim tallies")
 }
 
 // QuorumTime is when a vote reached its quorum.
@@ -115,16 +106,11 @@ type QuorumTime struct {
 // QuorumTimes returns when each vote reached its quorum, by the ballots that count in
 // order of time. Votes that did not reach it are missing.
 func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
-	type row struct {
-		Ref record.RefHash `ch:"proposal_ref"`
-		QuorumTime
-	}
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil
 	}
-	result, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
-	rows, err := warehouse.SelectRows[row](result, err, "find when quorums were reached")
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, QuorumTime) { return r.Ref, r.QuorumTime })
+	rows, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
+	return warehouse.SelectBy[record.RefHash, QuorumTime](rows, err, "find when quorums were reached")
 }
 
 // queryVotes runs the named query over the external table "wanted_votes".

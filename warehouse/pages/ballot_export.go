@@ -26,15 +26,12 @@ type PublishedBallots struct {
 func PublishedBallotsOf(
 	ctx context.Context, w *warehouse.Warehouse, ref record.RefHash, key governance.ProposalKey,
 ) (PublishedBallots, error) {
-	found, err := warehouse.Find[PublishedBallots](ctx, w, fmt.Sprintf("find the sorted ballots of %s", key), sqlText("ballot_export_published"),
+	found, err := warehouse.FindOne[PublishedBallots](ctx, w, fmt.Sprintf("find the sorted ballots of %s", key), sqlText("ballot_export_published"),
 		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("key", string(key)))
-	if err != nil || len(found) == 0 {
-		return PublishedBallots{}, err
+	if found.Votes < SortedCopyThreshold {
+		found.Generation = 0
 	}
-	if found[0].Votes < SortedCopyThreshold {
-		found[0].Generation = 0
-	}
-	return found[0], nil
+	return found, err
 }
 
 // CopiedBallots are the totals of a sorted copy.
@@ -46,21 +43,18 @@ type CopiedBallots struct {
 
 // CountCopiedBallots counts the ballots of a sorted copy.
 func CountCopiedBallots(ctx context.Context, w *warehouse.Warehouse, generation uint64) (CopiedBallots, error) {
-	var copied CopiedBallots
-	row := w.Conn.QueryRow(ctx, "SELECT count() AS votes, sum(power) AS power FROM sorted_ballots WHERE generation = {generation:UInt64}",
+	return warehouse.FindOne[CopiedBallots](ctx, w, fmt.Sprintf("count the sorted ballots of generation %d", generation),
+		"SELECT count() AS votes, sum(power) AS power FROM sorted_ballots WHERE generation = {generation:UInt64}",
 		clickhouse.Named("generation", generation))
-	if err := row.Scan(&copied.Votes, &copied.Power); err != nil {
-		return CopiedBallots{}, fmt.Errorf("count the sorted ballots of generation %d: %w", generation, err)
-	}
-	return copied, nil
 }
 
 // ExportBallots returns the ballots of one part of an export, by power. A sorted copy is
 // dropped as a whole, so that a part of one is complete, or empty where the copy is gone; all
 // but the last have limit ballots. Without a copy there is one part.
 func ExportBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, part, limit int) ([]LatestBallot, error) {
+	order := byPower()
 	if part == 1 || at.Generation == 0 {
-		return ballotRange(ctx, w, at, byPower(), "1", limit)
+		return ballotRange(ctx, w, at, order, "1", limit)
 	}
 	before := (part-1)*limit - 1
 	last, err := warehouse.Find[keyset](ctx, w, "find a part of the sorted ballots", sqlText("ballot_export_position"),
@@ -68,5 +62,5 @@ func ExportBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource,
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	return ballotPage(ctx, w, at, byPower(), limit, &last[0])
+	return ballotRange(ctx, w, at, order, order.beyond(), limit, last[0].args()...)
 }

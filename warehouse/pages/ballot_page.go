@@ -49,14 +49,15 @@ func ListBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q
 }
 
 func listBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
+	order := orderOf(q)
 	if q.After == nil {
-		return ballotPage(ctx, w, at, orderOf(q), q.Limit, nil)
+		return ballotRange(ctx, w, at, order, "1", q.Limit)
 	}
 	after, err := positionOf(q)
 	if err != nil {
 		return nil, err
 	}
-	return ballotPage(ctx, w, at, orderOf(q), q.Limit, &after)
+	return ballotRange(ctx, w, at, order, order.beyond(), q.Limit, after.args()...)
 }
 
 func orderOf(q query.Ballots) ballotOrder {
@@ -107,16 +108,6 @@ func (b keyset) args() []any {
 	return []any{clickhouse.Named("value", b.Text), clickhouse.Named("voter", b.Voter)}
 }
 
-// ballotPage reads one page after a position.
-func ballotPage(
-	ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, limit int, after *keyset,
-) ([]LatestBallot, error) {
-	if after == nil {
-		return ballotRange(ctx, w, at, order, "1", limit)
-	}
-	return ballotRange(ctx, w, at, order, order.beyond(), limit, after.args()...)
-}
-
 // ballotRange reads the ballots that satisfy a condition. The text of the query consists of constants
 // of this file, and every value is bound.
 func ballotRange(
@@ -129,7 +120,9 @@ func ballotRange(
 		sql = fmt.Sprintf(sqlText("ballot_page"), "shown_reason", "sorted_ballots",
 			"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
 	}
-	return selectBallots(ctx, w, sql, at, limit, args...)
+	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), warehouse.BindUnknownTime())
+	return warehouse.Find[LatestBallot](ctx, w, readBallots, sql, args...)
 }
 
 // oneThread limits a statement that reads a few granules to one thread. A second thread
@@ -142,11 +135,3 @@ const noProjection = "optimize_use_projections = 0"
 
 // readBallots begins the errors of these statements.
 const readBallots = "read a page of ballots"
-
-func selectBallots(
-	ctx context.Context, w *warehouse.Warehouse, sql string, at BallotSource, limit int, args ...any,
-) ([]LatestBallot, error) {
-	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
-		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), warehouse.BindUnknownTime())
-	return warehouse.Find[LatestBallot](ctx, w, readBallots, sql, args...)
-}

@@ -24,10 +24,8 @@ func NewDAORows(w *warehouse.Warehouse, daoID string) DAORows { return DAORows{w
 
 // DAOProposal is a published proposal of a DAO.
 type DAOProposal struct {
-	// Key and Ref identify it.
-	Key governance.ProposalKey `ch:"proposal_key"`
-	Ref record.RefHash         `ch:"proposal_ref"`
-	// Votes is the number of its ballots.
+	Key   governance.ProposalKey `ch:"proposal_key"`
+	Ref   record.RefHash         `ch:"proposal_ref"`
 	Votes uint64
 	// Final says that its vote is over and all of its ballots are held.
 	Final bool
@@ -66,16 +64,13 @@ func (d DAORows) Changes(ctx context.Context, epoch, after, until uint64) ([]gov
 
 // BallotsVersion identifies the ballots of a proposal that count.
 type BallotsVersion struct {
-	Ref   record.RefHash `ch:"proposal_ref"`
 	Votes uint64
-	// Hash differs when one of the casts does.
-	Hash uint64
+	Hash  uint64 // differs when one of the casts does
 }
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	versions, err := warehouse.FindRefs[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, sqlText("dao_rows_ballot_versions"), refs)
-	return warehouse.Keyed(versions, err, func(v BallotsVersion) (record.RefHash, BallotsVersion) { return v.Ref, v })
+	return warehouse.FindByRef[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, sqlText("dao_rows_ballot_versions"), refs)
 }
 
 // Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.

@@ -67,14 +67,12 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		return nil, err
 	}
 	type activity struct {
-		Voter      string
 		Cast       uint64
 		LastVoteAt *governance.Timestamp
 	}
 	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
-	found, err := warehouse.FindRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
-		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
-	byVoter, err := warehouse.Keyed(found, err, func(a activity) (string, activity) { return a.Voter, a })
+	found, err := w.QueryRefs(ctx, sqlText("delegate_activity"), votes, clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
+	byVoter, err := warehouse.SelectBy[string, activity](found, err, "read how often delegates voted")
 	return warehouse.Values(rows, func(r delegateRow) governance.Delegate {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]
 		return governance.Delegate{
@@ -126,12 +124,7 @@ func delegatePage(
 func tokenSupplies(ctx context.Context, w *warehouse.Warehouse, tokens []string) (map[string]decimal.Decimal, error) {
 	const sql = "SELECT toString(scope) AS scope, argMax(supply, place) AS supply FROM token_supply FINAL " +
 		"WHERE scope IN {tokens:Array(String)} AND NOT withdrawn GROUP BY scope"
-	type row struct {
-		Scope  string
-		Supply decimal.Decimal
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read the supplies of tokens", sql, clickhouse.Named("tokens", tokens))
-	return warehouse.Keyed(rows, err, func(r row) (string, decimal.Decimal) { return r.Scope, r.Supply })
+	return warehouse.FindBy[string, decimal.Decimal](ctx, w, "read the supplies of tokens", sql, clickhouse.Named("tokens", tokens))
 }
 
 // DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.

@@ -19,7 +19,6 @@ import (
 
 // CountedBallot is a ballot that counts, as a dossier needs it.
 type CountedBallot struct {
-	// Voter is who cast it.
 	Voter string
 	// Choices are the choices that it names, Shares the power that each gets; Shares is empty where each gets all.
 	Choices []string
@@ -28,8 +27,7 @@ type CountedBallot struct {
 	Form governance.ChoiceForm
 	// Invalid is true if the ballot supports none of Choices; the warehouse does not tell.
 	Invalid bool
-	// Power is the voting power.
-	Power governance.Units
+	Power   governance.Units
 	// VotedAt is nil where unknown; of VotedDayOnly only the day is known.
 	VotedAt      *governance.Timestamp
 	VotedDayOnly bool
@@ -119,7 +117,6 @@ func (of *Casts) add(casts []castOfDossier, single map[string][]string) {
 
 // KnownProposal is a proposal that a dossier compares its own with.
 type KnownProposal struct {
-	// Ref and Key identify it, DAOID is its DAO.
 	Ref   record.RefHash         `ch:"proposal_ref"`
 	Key   governance.ProposalKey `ch:"proposal_key"`
 	DAOID string
@@ -134,8 +131,7 @@ type KnownProposal struct {
 	// VoteReady says that Votes, the number of votes in the vote summary, is known.
 	VoteReady bool
 	Votes     uint64
-	// Quality are the published quality flags.
-	Quality []governance.QualityFlag
+	Quality   []governance.QualityFlag // as published
 	// CreatedAt, StartAt and EndAt are nil where unknown.
 	CreatedAt, StartAt, EndAt *governance.Timestamp
 	// Payload hashes the actions; 0 for none.
@@ -151,22 +147,20 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 		return nil, err
 	}
 	type proposed struct {
-		ProposalRef       record.RefHash
 		Title, ProposerID string
 		Payload           uint64
 		MilestoneTypes    []string
 		MilestoneTimes    []*time.Time
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
-	rows, err := warehouse.FindRefs[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
-	stated, err := warehouse.Keyed(rows, err, func(r proposed) (record.RefHash, proposed) { return r.ProposalRef, r })
+	stated, err := warehouse.FindByRef[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
 	for i := range known {
 		k := &known[i]
 		of := stated[k.Ref]
 		k.Title, k.ProposerID, k.Payload = cmp.Or(k.Title, of.Title), of.ProposerID, of.Payload
 		for m, kind := range of.MilestoneTypes {
 			if k.OutcomeAt == nil && k.Outcome != governance.Passed && kind != "defeated" && governance.OutcomeOfState(kind) == k.Outcome {
-				k.OutcomeAt = warehouse.TimestampOf(of.MilestoneTimes[m])
+				k.OutcomeAt = governance.OptionalTimestamp(of.MilestoneTimes[m])
 			}
 		}
 	}
@@ -175,9 +169,8 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 
 // StrongVoter is a voter with the power of all ballots on some proposals.
 type StrongVoter struct {
-	// Voter is the voter, Power the sum.
 	Voter string
-	Power decimal.Decimal
+	Power decimal.Decimal // the sum
 }
 
 // strongest is how many strong voters a dossier names.
@@ -199,12 +192,8 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 	if votes <= fewVotes {
 		return strongestOf(ctx, w, len(lists), all, "")
 	}
-	type row struct {
-		ProposalRef record.RefHash
-		Power       decimal.Decimal
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read the largest ballots of dossiers", sqlText("dossier_strong_largest"), slices.Concat(lists...))
-	powers, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, decimal.Decimal) { return r.ProposalRef, r.Power })
+	powers, err := warehouse.FindByRef[decimal.Decimal](ctx, w, "read the largest ballots of dossiers",
+		sqlText("dossier_strong_largest"), slices.Concat(lists...))
 	tenth, sum := make([]decimal.Decimal, len(lists)), make([]decimal.Decimal, len(lists))
 	for _, l := range all {
 		tenth[l.list], sum[l.list] = decimal.Max(tenth[l.list], powers[l.ref]), sum[l.list].Add(powers[l.ref])
@@ -253,13 +242,9 @@ func strongestOf(
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("least"))
 	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists)"+candidates)), warehouse.BindUnknownTime())
-	type row struct {
-		List uint32
-		StrongVoter
-	}
-	rows, err := warehouse.SelectRows[row](result, err, "rank the voters of dossiers")
-	for _, r := range rows {
-		found[r.List] = append(found[r.List], r.StrongVoter)
+	byList, err := warehouse.GroupBy[uint32, StrongVoter](result, err, "rank the voters of dossiers")
+	for list, voters := range byList {
+		found[list] = voters
 	}
 	return found, err
 }
@@ -285,22 +270,15 @@ func ReturningVoters(ctx context.Context, w *warehouse.Warehouse, moments []Mome
 		votes[m.Begins] += m.Votes
 	}
 	fewer := votes[false] >= votes[true] // the voters of these alone are read
-	result, err := w.QueryWith(ctx, table, err, sqlText("dossier_returning"), clickhouse.Named("fewer", fewer))
-	type row struct {
-		ProposalRef record.RefHash
-		Voters      uint64
-	}
-	rows, err := warehouse.SelectRows[row](result, err, "count the returning voters of dossiers")
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.ProposalRef, r.Voters })
+	rows, err := w.QueryWith(ctx, table, err, sqlText("dossier_returning"), clickhouse.Named("fewer", fewer))
+	return warehouse.SelectBy[record.RefHash, uint64](rows, err, "count the returning voters of dossiers")
 }
 
 // LinkedTopic is a forum topic that is linked with a proposal.
 type LinkedTopic struct {
-	// ProposalRef is the proposal, TopicRef the topic.
 	ProposalRef record.RefHash
 	records.TopicRef
-	// CreatedAt is when the topic was opened; nil where unknown.
-	CreatedAt *governance.Timestamp
+	CreatedAt *governance.Timestamp // of the topic; nil where unknown
 }
 
 // LinkedTopics returns the topics that are linked with proposals.
@@ -310,14 +288,10 @@ func LinkedTopics(ctx context.Context, w *warehouse.Warehouse, of []record.RefHa
 
 // VotersOn returns, for each of some voters, the proposals among some that the voter voted on.
 func VotersOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash, voters []string) (map[string][]record.RefHash, error) {
-	type row struct {
-		ProposalRef record.RefHash
-		Voter       string
-	}
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals) AND voter IN {voters:Array(String)}")
-	rows, err := warehouse.FindRefs[row](ctx, w, "read on what some addresses voted", fmt.Sprintf(sqlText("dossier_voters"), counting), refs,
+	rows, err := w.QueryRefs(ctx, fmt.Sprintf(sqlText("dossier_voters"), counting), refs,
 		clickhouse.Named("voters", warehouse.NonNilTexts(voters)), warehouse.BindUnknownTime())
-	return warehouse.Grouped(rows, err, func(r row) (string, record.RefHash) { return r.Voter, r.ProposalRef })
+	return warehouse.GroupBy[string, record.RefHash](rows, err, "read on what some addresses voted")
 }
 
 // DelegatedPower is the power that the delegates of a token had at the snapshot of a vote.

@@ -15,24 +15,17 @@ import (
 
 // ListedProposal is a row of the list of proposals, which lists and searches read.
 type ListedProposal struct {
-	// Ref identifies the proposal among all providers.
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Key is the proposal's key in the API.
+	Ref record.RefHash         `ch:"proposal_ref"`
 	Key governance.ProposalKey `ch:"proposal_key"`
-	// Identity is the proposal's DAO, provider and upstream id. The row of a withdrawn
-	// proposal has no DAO: it replaces the one that was listed.
+	// Identity of a withdrawn proposal has no DAO: its row replaces the one that was listed.
 	Identity governance.Identity
-	// SourceID is the id of the space or Governor that the proposal belongs to.
-	SourceID string
-	// Title, SourceURL, DiscussionURL and ProposerID are the proposal's title, its page
-	// at the provider, the page of its discussion and the normalized identity of its
-	// author; empty if upstream states none.
+	SourceID string // of the space or Governor that it belongs to
+	// Title, SourceURL, DiscussionURL and ProposerID are empty if upstream states none.
 	Title, SourceURL, DiscussionURL, ProposerID string
-	// Lifecycle is the lifecycle status in the API.
+	// Lifecycle, Outcome and Coverage, that of the ballots, are as the API shows them.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
-	// Coverage is the coverage of the ballots in the API.
-	Coverage governance.Coverage
+	Coverage  governance.Coverage
 	// Flagged is true for spam, which lists leave out unless they are asked for it.
 	Flagged bool
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where unknown.
@@ -53,24 +46,16 @@ func (p ListedProposal) Fingerprint() (uint64, error) {
 
 // ListedVersion identifies the listed version of a proposal.
 type ListedVersion struct {
-	// DAOID is the DAO that the proposal belongs to.
-	DAOID string
-	// Fingerprint is the hash of the listed content; see ListedProposal.Fingerprint.
-	Fingerprint uint64
-	// Revision is the publication that last changed the listed proposal.
-	Revision uint64
+	DAOID       string
+	Fingerprint uint64 // as ListedProposal.Fingerprint returns it
+	Revision    uint64 // of the publication that last changed it
 }
 
 // ListedVersions returns the listed version of each proposal. Unlisted ones are missing.
 func ListedVersions(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	type row struct {
-		Ref record.RefHash `ch:"proposal_ref"`
-		ListedVersion
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, ListedVersion) { return r.Ref, r.ListedVersion })
+	return warehouse.FindByRef[ListedVersion](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), refs)
 }
 
 // listed returns the current rows of the proposals, with the times and texts that lists

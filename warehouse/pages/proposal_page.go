@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -173,16 +174,10 @@ func (s *selection) addAmong(column string, values []string) {
 }
 
 func timeColumn(name query.ProposalTime) string {
-	switch name {
-	case query.ProposalCreatedAt:
-		return "created_at"
-	case query.ProposalStartAt:
-		return "start_at"
-	case query.ProposalEndAt:
-		return "end_at"
-	case query.ProposalUpdatedAt:
+	columns := map[query.ProposalTime]string{
+		query.ProposalCreatedAt: "created_at", query.ProposalStartAt: "start_at", query.ProposalEndAt: "end_at",
 	}
-	return "updated_at"
+	return cmp.Or(columns[name], "updated_at")
 }
 
 // listVersion is a position in a segment, directly after a version of a proposal. With

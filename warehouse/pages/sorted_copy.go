@@ -40,10 +40,9 @@ type SortedCopy struct {
 	Ref record.RefHash `ch:"proposal_ref"`
 	// Generation is the current build; zero for a subject without a copy.
 	Generation uint64
-	// Revision is the publication whose numbers the copy matches.
-	Revision uint64
-	// Votes is the number of ballots in that publication; only StaleSortedCopies sets it.
-	Votes uint64
+	// Revision is the publication whose numbers the copy matches, Votes its number of ballots, which
+	// StaleSortedCopies alone sets.
+	Revision, Votes uint64
 	// Fingerprint is of the ballots that the copy was built of; zero where that is not known, or for a copy that must be
 	// built again.
 	Fingerprint uint64

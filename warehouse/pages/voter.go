@@ -14,6 +14,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -21,29 +22,21 @@ import (
 // ListVoters returns the first q.Limit voters of a DAO after q.After. A generation of
 // zero computes the ranking now.
 func ListVoters(ctx context.Context, w *warehouse.Warehouse, q query.Voters, generation uint64) ([]governance.DAOVoter, error) {
-	if q.After == nil {
-		return rankedRange(ctx, w, q, generation, "1")
+	condition := "1"
+	args := []any{clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation), clickhouse.Named("dao", q.DAOID)}
+	if q.After != nil {
+		power, err := decimal.NewFromString(string(q.After.Power))
+		if err != nil {
+			return nil, fmt.Errorf("read a page of voters: position: %w", err)
+		}
+		const value = "toDecimal256({value:String}, 18)"
+		condition = "(descending > " + value + " OR descending = " + value + " AND voter > {voter:String})"
+		args = append(args, clickhouse.Named("value", power.Neg().String()), clickhouse.Named("voter", q.After.Voter))
 	}
-	power, err := decimal.NewFromString(string(q.After.Power))
-	if err != nil {
-		return nil, fmt.Errorf("read a page of voters: position: %w", err)
-	}
-	const value = "toDecimal256({value:String}, 18)"
-	return rankedRange(ctx, w, q, generation,
-		"(descending > "+value+" OR descending = "+value+" AND voter > {voter:String})",
-		clickhouse.Named("value", power.Neg().String()), clickhouse.Named("voter", q.After.Voter))
-}
-
-// rankedRange reads the voters that satisfy a condition; see ballotRange.
-func rankedRange(
-	ctx context.Context, w *warehouse.Warehouse, q query.Voters, generation uint64, condition string, args ...any,
-) ([]governance.DAOVoter, error) {
 	from, settings := "("+sqlText("voter_ranking")+")", ""
 	if generation != 0 {
 		from, condition, settings = "sorted_voters", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
-	args = append(args, clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation),
-		clickhouse.Named("dao", q.DAOID))
 	return warehouse.Find[governance.DAOVoter](ctx, w, "read a page of voters", fmt.Sprintf(sqlText("voter_page"), from, condition)+settings, args...)
 }
 
@@ -124,10 +117,9 @@ type VoterBallot struct {
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
 	Power     decimal.Decimal
-	// Choices are the choices of the proposal, as last published.
-	Choices []governance.Choice `ch:"-"`
-	// Bounds say which ballots on the proposal are valid.
-	Bounds governance.ChoiceBounds `ch:"-"`
+	// Choices are those of the proposal, as last published; Bounds say which ballots on it are valid.
+	Choices []governance.Choice     `ch:"-"`
+	Bounds  governance.ChoiceBounds `ch:"-"`
 }
 
 func (c *cast) inHistory() VoterBallot {
@@ -200,8 +192,8 @@ func votesOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Voter
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {
 		if p, published := proposals[b.Ref]; published {
-			b.DAOID, b.Choices, b.Bounds, b.Proposal.ProposalKey = p.daoID, p.choices, p.bounds, p.key
-			b.Proposal.Flagged = p.flagged
+			b.DAOID, b.Proposal.ProposalKey, b.Proposal.Flagged = p.DAOID, p.Key, p.Flagged
+			b.Choices, b.Bounds = p.Stated()
 			votes = append(votes, b)
 		}
 	}
@@ -234,49 +226,21 @@ func BallotsOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Vot
 }
 
 type votedProposal struct {
-	key     governance.ProposalKey
-	daoID   string
-	choices []governance.Choice
-	bounds  governance.ChoiceBounds
-	flagged bool
+	Key     governance.ProposalKey `ch:"proposal_key"`
+	DAOID   string
+	Flagged bool
+	counts.ChoiceColumns
 }
 
 // votedProposals returns published proposals. Unpublished and withdrawn ones are missing.
 func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]votedProposal, error) {
-	type row struct {
-		Ref                      record.RefHash         `ch:"proposal_ref"`
-		Key                      governance.ProposalKey `ch:"proposal_key"`
-		DAOID                    string
-		ChoiceKeys, ChoiceLabels []string
-		LeastChoices             uint16
-		MostChoices              uint16
-		ChoiceForm               governance.ChoiceForm
-		Flagged                  bool
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
-	proposals := make(map[record.RefHash]votedProposal, len(rows))
-	for _, r := range rows {
-		p := votedProposal{
-			key: r.Key, daoID: r.DAOID, flagged: r.Flagged,
-			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Form: r.ChoiceForm},
-		}
-		for c, key := range r.ChoiceKeys {
-			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
-		}
-		proposals[r.Ref] = p
-	}
-	return proposals, err
+	return warehouse.FindByRef[votedProposal](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
 }
 
 // titles returns the titles of the proposals; nil for one without a title. The row of a proposal
 // follows its results: until then, its title comes from its record.
 func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*string, error) {
-	type row struct {
-		Ref   record.RefHash `ch:"proposal_ref"`
-		Title *string
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
-	titles, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, *string) { return r.Ref, r.Title })
+	titles, err := warehouse.FindByRef[*string](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
 	if err != nil || len(missing) == 0 {
 		return titles, err

@@ -18,26 +18,23 @@ const (
 type Action struct {
 	Proposal ProposalRef
 	// Index is the position among the proposal's actions, from 0.
-	Index uint32
+	Index uint32 `ch:"position"`
 	// Chain is "eip155:<number>"; empty if upstream states none.
 	Chain string
 	// Executor is the address that calls, such as a Safe, in lower case; empty if upstream states none.
 	Executor string
-	// Target is the called address in lower case.
-	Target string
+	Target   string
 	// Value is the native amount in wei, in decimal.
 	Value string
 	// Signature is the function's signature if upstream states it. Calldata then has no selector.
 	Signature string
-	// Calldata is the data of the call.
-	Calldata []byte
+	Calldata  []byte
 	// Delegate is true if the target's code runs in the name of the caller.
 	Delegate bool
 	// Block, TxHash and LogIndex are where a chain states the action; zero for a file or an API.
-	Block    uint64
-	TxHash   string
-	LogIndex uint32
-	// Withdrawn is true if upstream has taken the action back.
+	Block     uint64
+	TxHash    string
+	LogIndex  uint32
 	Withdrawn bool
 }
 
@@ -59,26 +56,17 @@ func (p *Proposal) SetActions(stated int, actions []*Action) {
 	p.StatedActions, p.Actions = &count, actions[:kept]
 }
 
-// TakeActions returns the actions that a proposal brings, as records of their own. It does not
-// return them again.
-func (p *Proposal) TakeActions() []*Action {
-	taken := p.Actions
-	for i, a := range taken {
-		a.Proposal, a.Index, a.Withdrawn = p.ProposalRef, uint32(i), p.Withdrawn
-	}
-	p.Actions = nil
-	return taken
-}
-
-// WithActions returns records and, behind each proposal, the actions that it brings.
+// WithActions returns records and, behind each proposal, the actions that it brings. It takes these out of the proposal.
 func WithActions(records []Record) []Record {
 	all := make([]Record, 0, len(records))
 	for _, r := range records {
 		all = append(all, r)
 		if p, is := r.(*Proposal); is {
-			for _, a := range p.TakeActions() {
+			for i, a := range p.Actions {
+				a.Proposal, a.Index, a.Withdrawn = p.ProposalRef, uint32(i), p.Withdrawn
 				all = append(all, a)
 			}
+			p.Actions = nil
 		}
 	}
 	return all

@@ -12,40 +12,32 @@ import (
 type Ballot struct {
 	Proposal ProposalRef
 	VoteID   string
-	// Voter is the voter's normalized identity.
-	Voter string
+	Voter    string // normalized
 	// Power is the voting power, exact to governance.PowerScale decimal places.
 	Power decimal.Decimal
 	// PowerRounded is true if upstream stated more decimal places than that.
 	PowerRounded bool
-	// Choices holds the keys of the choices that the ballot supports: the one choice,
-	// all approved choices, the ranked choices in order of preference, or the weighted
-	// choices in order of position. An empty ballot has none.
+	// Choices has the keys of the choices that the ballot supports: ranked ones in order of preference, weighted
+	// ones in order of position. An empty ballot has none.
 	Choices []string
 	// Shares are the parts of Power for each of Choices; nil unless the ballot is weighted.
 	Shares []decimal.Decimal
 	// Roots are the square roots of the unrounded parts; nil unless the ballot is weighted.
 	Roots []decimal.Decimal
-	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
-	// has no choice.
+	// ChoiceKey is the choice of first preference or largest weight; empty if there is none.
 	ChoiceKey string
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
-	// VotedAt is the time of the vote; nil if upstream states none.
-	VotedAt *governance.Timestamp
+	VotedAt   *governance.Timestamp // nil if upstream states none
 	// VotedDayOnly is true if only the day is known. VotedAt is then midnight UTC.
 	VotedDayOnly bool
-	// TxHash is the transaction of an on-chain vote; empty for others.
-	TxHash string
-	// Reason is the reason that the voter gives; empty if there is none.
-	Reason string
-	// Withdrawn is true if upstream has taken the vote back.
-	Withdrawn bool `msgpack:",omitempty"`
+	TxHash       string
+	Reason       string
+	Withdrawn    bool `msgpack:",omitempty"`
 }
 
-// SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot from choice
-// keys in order of position and their weights. It skips choices of weight zero. Weights
-// must not be negative, and Power must be set before.
+// SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot, whose Power is set before, from
+// choice keys in order of position and their weights, none of them negative. It skips those of weight zero.
 func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) {
 	var supported []decimal.Decimal
 	for i, weight := range weights {
@@ -70,8 +62,7 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) {
 // Unreadable is the key of what an unreadable ballot supports: none of a proposal's choices.
 const Unreadable = "unreadable"
 
-// SetUnreadable marks a ballot whose choice and power cannot be read.
-// What upstream states of it is the raw choice.
+// SetUnreadable marks a ballot whose choice and power cannot be read. What upstream states is the raw choice.
 func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
 	text, _ := json.Marshal(map[string]map[string]string{what: stated}) // texts are always encoded
 	b.Choices, b.ChoiceKey, b.RawChoice = []string{Unreadable}, Unreadable, string(text)

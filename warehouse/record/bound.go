@@ -8,8 +8,7 @@ import (
 	"pnyx/governance"
 )
 
-// The bounds of what people and upstream systems write, in bytes. Texts in use are far below
-// them.
+// The bounds of what people and upstream systems write, in bytes. Texts in use are far below them.
 const (
 	maxBody    = 1 << 20
 	maxTitle   = 64 << 10
@@ -31,10 +30,8 @@ const (
 // ErrTooLarge reports a record with a value that is beyond what any source states.
 var ErrTooLarge = errors.New("is too large")
 
-// Bound leaves texts that are too long out of a record, each with a note in its place that
-// says so, and returns what it left out: people may write at any length where a vote or a
-// proposal counts whatever its text. A record with another value beyond its bound is
-// refused.
+// Bound leaves texts that are too long out of a record, each with a note in its place, and returns what it left
+// out: a vote or a proposal counts whatever its text. A record with another value beyond its bound is refused.
 func Bound(r Record) (left []string, err error) {
 	b := bounds{}
 	switch r := r.(type) {
@@ -116,7 +113,6 @@ func (b *bounds) topic(t *Topic) {
 	}
 }
 
-// bounds is what was found of one record.
 type bounds struct {
 	left    []string
 	refused error
@@ -128,7 +124,6 @@ const leftOut = "bytes left out: at most"
 // HasLeftOut reports whether a text, or a part of it, was left out.
 func HasLeftOut(text string) bool { return strings.Contains(text, leftOut) }
 
-// text leaves out a text that is too long.
 func (b *bounds) text(name string, text *string, most int) {
 	if len(*text) <= most {
 		return

@@ -24,8 +24,7 @@ type Placed struct {
 	LogIndex uint32
 	// BlockHash is 32 bytes in hexadecimal; empty for a file.
 	BlockHash string
-	// At is the time of the block; nil where it is not stated.
-	At *governance.Timestamp
+	At        *governance.Timestamp // of the block; nil where it is not stated
 	// Withdrawn is true if the block was replaced by another, or upstream has taken the statement back.
 	Withdrawn bool
 }
@@ -82,10 +81,8 @@ func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 // changes them without a log.
 type DelegatePower struct {
 	Placed
-	// Delegate is who votes with the power.
 	Delegate string
-	// Power is in whole tokens.
-	Power decimal.Decimal
+	Power    decimal.Decimal // in whole tokens
 }
 
 // Kind implements Record.
@@ -97,8 +94,7 @@ func (d *DelegatePower) Key() Key { return Key{d.Scope, d.Delegate, d.place()} }
 // TokenSupply is the supply of a token from a block on.
 type TokenSupply struct {
 	Placed
-	// Supply is in whole tokens.
-	Supply decimal.Decimal
+	Supply decimal.Decimal // in whole tokens
 }
 
 // Kind implements Record.

@@ -9,11 +9,9 @@ type Name struct {
 	// Origin is the forum of a name of a forum, and "import" for a name of an import that is in place of the
 	// sources file; empty for others.
 	Origin string
-	// Name is the name; empty where the source was asked and states none.
-	Name string
+	Name   string // empty where the source was asked and states none
 	// Verified is true for a primary name whose own record leads to the voter.
-	Verified bool
-	// Withdrawn is true if the source has taken the name back.
+	Verified  bool
 	Withdrawn bool
 }
 

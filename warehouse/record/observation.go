@@ -24,8 +24,7 @@ type Observation struct {
 
 // ObservedAddress is what a node says of an address as of a block.
 type ObservedAddress struct {
-	// Address is in lower case, Block the block.
-	Address string
+	Address string // in lower case
 	Block   uint64
 	// Contract is true if the address has code; nil if the node did not say.
 	Contract *bool

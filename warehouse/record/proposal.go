@@ -12,15 +12,11 @@ type Proposal struct {
 	ProposalRef
 	// SourceID is the id of the space or organization that the proposal belongs to.
 	SourceID string
-	// Title is the proposal's title.
-	Title string
-	// Body is the text, in Markdown.
-	Body string
+	Title    string
+	Body     string
 	// ProposerID is the normalized identity of the author.
-	ProposerID string
-	// SourceURL is the proposal's page at the provider.
-	SourceURL string
-	// DiscussionURL is the page of the discussion that the proposal links to.
+	ProposerID    string
+	SourceURL     string
 	DiscussionURL string
 	VoteType      governance.VoteType
 	// State is the provider's state of the proposal: Snapshot's state, Tally's status, a
@@ -30,40 +26,27 @@ type Proposal struct {
 	Choices []string
 	// QuorumRaw is the quorum as published, in upstream's unit and notation.
 	QuorumRaw string
-	// Quorum is the quorum as voting power.
-	Quorum *decimal.Decimal
-	// CreatedAt is the stated time of creation; nil if upstream states none.
+	Quorum    *decimal.Decimal
 	CreatedAt *governance.Timestamp
-	// UpdatedAt is the stated time of the last change; nil if upstream states none.
 	UpdatedAt *governance.Timestamp
-	// StartAt is the stated start of voting; nil if upstream states none.
-	StartAt *governance.Timestamp
-	// EndAt is the stated end of voting; nil if upstream states none.
-	EndAt *governance.Timestamp
-	// StartDayOnly is true if only the day of StartAt is known. StartAt is then midnight UTC.
-	StartDayOnly bool
-	// EndDayOnly is true if only the day of EndAt is known. EndAt is then midnight UTC.
-	EndDayOnly bool
+	StartAt   *governance.Timestamp
+	EndAt     *governance.Timestamp
+	// StartDayOnly and EndDayOnly are true if only the day of StartAt or EndAt is known, which is then midnight UTC.
+	StartDayOnly, EndDayOnly bool
 	// StatedScores are the stated scores in the order of Choices.
 	StatedScores      []decimal.Decimal
-	StatedScoresTotal *decimal.Decimal
-	// StatedVotes is the stated number of ballots.
-	StatedVotes *uint64
+	StatedScoresTotal *decimal.Decimal `ch:"stated_total"`
+	StatedVotes       *uint64
 	// Flagged is true if the provider marks the proposal as spam.
 	Flagged bool
-	// UpstreamID is the DAO's own id of the proposal; empty unless the DAO publishes one
-	// in addition to the provider's (Decentraland).
-	UpstreamID string
-	// UpstreamType is the DAO's own type of the proposal; empty if it publishes none.
-	UpstreamType string
-	// UpstreamStatus is the DAO's own status of the proposal; empty if it publishes none.
-	UpstreamStatus string
-	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes.
-	// The fingerprint omits it if it is empty, so that other fingerprints stay the same.
+	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own, which one (Decentraland) publishes in addition
+	// to the provider's.
+	UpstreamID, UpstreamType, UpstreamStatus string
+	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes. The fingerprint omits it,
+	// and all fields below Milestones, if it is empty, so that other fingerprints stay the same.
 	SnapshotURL string `msgpack:",omitempty"`
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
-	// The fingerprint omits the following fields if they are empty, for the same reason.
 	// Origin names what states the proposal, for evidence: a block with its hash, or a
 	// message of the hub; empty for a file.
 	Origin string `msgpack:",omitempty"`
@@ -90,9 +73,8 @@ type Proposal struct {
 	// VotingToken is the token whose balances are voting power, eip155:<chain>:<address>; empty
 	// if upstream states none.
 	VotingToken string `msgpack:",omitempty"`
-	// Withdrawn is true if upstream has deleted the proposal.
-	Withdrawn bool `msgpack:",omitempty"`
-	// Actions are the calls until TakeActions makes them records of their own.
+	Withdrawn   bool   `msgpack:",omitempty"`
+	// Actions are the calls until WithActions makes them records of their own.
 	Actions []*Action `msgpack:"-" ch:"-"`
 }
 
@@ -126,8 +108,7 @@ func (p *Proposal) CountedChoices() []string {
 	return p.Provider.QuorumChoices()
 }
 
-// Types of milestones of proposals in a timelock: the earliest and the latest time of execution.
-// ActionsChangedMilestone is the time at which what the proposal executes was replaced.
+// Types of milestones: the earliest and the latest time at which a timelock executes, and when the actions were replaced.
 const (
 	ExecutableMilestone     = "executable"
 	ExpiresMilestone        = "expires"
@@ -138,10 +119,8 @@ const (
 type Milestone struct {
 	// Type is upstream's type in lower case: "executed", "queued". The times of ExecutableMilestone and
 	// ExpiresMilestone may be to come.
-	Type string
-	// At is the time; nil if upstream states none.
-	At *governance.Timestamp
-	// TxHash is the transaction; empty if upstream states none.
+	Type   string
+	At     *governance.Timestamp
 	TxHash string
 }
 

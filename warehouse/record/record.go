@@ -46,18 +46,15 @@ func Kinds() []Kind {
 
 // Record is one row of one of the kinds.
 type Record interface {
-	// Kind returns the kind of the record.
 	Kind() Kind
-	// Key returns the values of the table's sorting key, which identify the record
-	// within its kind. A later version replaces an earlier one with the same key.
+	// Key identifies the record within its kind: a later version replaces an earlier one with the same key.
 	Key() Key
 }
 
 // Key has the values of a table's sorting key. Those beyond its columns are empty.
 type Key [3]string
 
-// Keys returns the keys of some records. Ballots on one proposal mostly follow each other;
-// their proposal is hashed once.
+// Keys returns the keys of records. Ballots on one proposal mostly follow each other: it is hashed once.
 func Keys(records []Record) []Key {
 	keys := make([]Key, len(records))
 	var proposal ProposalRef
@@ -79,16 +76,13 @@ func Keys(records []Record) []Key {
 // SourceRef identifies an upstream source: a Snapshot space, a Tally organization or a
 // Discourse forum.
 type SourceRef struct {
-	// Provider is the upstream system.
 	Provider governance.Provider
 	// ID is the space, the organization's slug or the forum's host.
-	ID string
+	ID string `ch:"source_id"`
 }
 
-// ProposalRef identifies a proposal by its upstream id. Ballots refer to proposals by
-// it, because a ballot may be imported before its proposal, and so before its DAO.
+// ProposalRef identifies a proposal by its upstream id: a ballot may be imported before its proposal and its DAO.
 type ProposalRef struct {
-	// Provider is the upstream system.
 	Provider governance.Provider
 	// ExternalID is the proposal's id there.
 	ExternalID string

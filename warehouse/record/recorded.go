@@ -5,17 +5,12 @@ import "pnyx/governance"
 // Event is a recorded lifecycle event: one that upstream states in addition to events
 // derived from proposals and topics.
 type Event struct {
-	// ID identifies the event. A later event with the same id replaces it.
-	ID string
-	// Type is one of the event types of the API.
-	Type string
-	// At is the time of the event.
-	At governance.Timestamp
-	// DAOID is the DAO that the event belongs to.
+	ID    string
+	Type  string
+	At    governance.Timestamp
 	DAOID string
 	Title string
-	// URL is the page about the event.
-	URL string
+	URL   string
 	// ItemType is what the event is about: "proposal", "topic" or "dao".
 	ItemType string
 	// Proposal is nil for an event that is not about a proposal.
@@ -34,33 +29,24 @@ func (e *Event) Key() Key { return Key{e.ID} }
 
 // Signal is a recorded signal: one that upstream states in addition to events derived by rules.
 type Signal struct {
-	// ID identifies the signal. A later signal with the same id replaces it.
-	ID string
-	// Type is one of the signal types of the API.
-	Type string
-	// DAOID is the DAO that the signal belongs to.
+	ID    string
+	Type  string
 	DAOID string
 	// Proposal is nil for a signal that is not about a proposal.
-	Proposal *ProposalRef
-	Title    string
-	// Summary is the display text below the title.
-	Summary string
-	// SourceURL is the page that the signal is based on.
+	Proposal  *ProposalRef
+	Title     string
+	Summary   string
 	SourceURL string
 	// Actionability says what a reader can do, in upstream's words.
 	Actionability string
-	// Severity is upstream's severity.
-	Severity string
+	Severity      string
 	// Score is the priority from 0 to 100.
-	Score uint8
-	// Surfaces are the places where the signal is shown.
-	Surfaces []string
-	// DetectedAt is when upstream detected the condition.
+	Score      uint8
+	Surfaces   []string
 	DetectedAt governance.Timestamp
 	// DeadlineAt is when a reaction must be complete; nil if there is no deadline.
 	DeadlineAt *governance.Timestamp
-	// Evidence is a JSON object.
-	Evidence string
+	Evidence   string // a JSON object
 }
 
 // Kind implements Record.
@@ -72,17 +58,11 @@ func (s *Signal) Key() Key { return Key{s.ID} }
 // Evidence is an analysis of a proposal that upstream made.
 type Evidence struct {
 	// Proposal is the analyzed proposal. A later analysis of it replaces this one.
-	Proposal ProposalRef
-	// ArtifactVersion is upstream's version of the analysis.
+	Proposal        ProposalRef
 	ArtifactVersion string
-	// GeneratedAt is when upstream made the analysis.
-	GeneratedAt governance.Timestamp
-	// Dossier is a JSON object.
-	Dossier string
-	// SourceRefs is a JSON array.
-	SourceRefs string
-	// Warnings is a JSON array.
-	Warnings string
+	GeneratedAt     governance.Timestamp
+	// Dossier is a JSON object, SourceRefs and Warnings are JSON arrays.
+	Dossier, SourceRefs, Warnings string
 }
 
 // Kind implements Record.

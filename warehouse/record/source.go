@@ -2,10 +2,8 @@ package record
 
 // DAO lists the sources of a DAO.
 type DAO struct {
-	// ID is the DAO's id in the API.
-	ID   string
-	Name string
-	// Sources are the spaces, organizations and forums of the DAO.
+	ID      string
+	Name    string
 	Sources []SourceRef
 	// Tokens are its tokens beside the tokens of its Governors, each eip155:<chain>:<address>.
 	Tokens []string `msgpack:",omitempty"`
@@ -31,14 +29,10 @@ func (d *DAO) Key() Key { return Key{d.ID} }
 // Source describes an upstream source.
 type Source struct {
 	SourceRef
-	// Name is the display name; empty if upstream states none.
 	Name string
-	// Slug is the organization's slug; empty for other sources.
 	Slug string
-	// Network is the chain id of a space; empty if upstream states none.
-	Network string
-	// Symbol is the token symbol of a space; empty if upstream states none.
-	Symbol string
+	// Network is the chain id of a space, Symbol its token; empty if upstream states none.
+	Network, Symbol string
 	// Flagged is true if the provider marks a space as spam, and so all of its proposals.
 	Flagged bool `msgpack:",omitempty"`
 	// Token is the token of a Governor, eip155:<chain>:<address>; empty if it is not known.
@@ -55,10 +49,8 @@ func (s *Source) Key() Key { return Key{string(s.Provider), s.ID} }
 type Category struct {
 	// Host is the forum's host name, the id of its source.
 	Host string
-	// ID is the category's number as text.
 	ID   string
 	Name string
-	// Slug is the category's part of URLs.
 	Slug string
 	// Restricted is true if not everybody may read the category. Name and Slug are then empty,
 	// and its topics are withheld.

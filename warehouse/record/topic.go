@@ -10,13 +10,10 @@ import (
 // Topic is a forum topic with its first post.
 type Topic struct {
 	// Host is the forum's host name, the id of its source.
-	Host string
-	// ExternalID is the topic's number as text.
-	ExternalID string
-	// Title is the topic's title.
-	Title string
-	// Slug is the topic's part of URLs.
-	Slug string
+	Host       string
+	ExternalID string // the topic's number
+	Title      string
+	Slug       string
 	// CategoryID is the category's number as text; empty if upstream states none.
 	CategoryID string
 	Tags       []string
@@ -24,12 +21,9 @@ type Topic struct {
 	Author string
 	// BodyHTML is the first post as the forum renders it.
 	BodyHTML string
-	// Posts is the forum's count of posts.
-	Posts uint64
-	// Likes is the forum's count of likes.
-	Likes uint64
-	// Views is the forum's count of views.
-	Views uint64
+	Posts    uint64
+	Likes    uint64
+	Views    uint64
 	// Participants is the number of people who posted; nil if upstream states none.
 	Participants *uint64
 	// CreatedAt is the time of the first post; nil if upstream states none.
@@ -38,10 +32,8 @@ type Topic struct {
 	UpdatedAt *governance.Timestamp
 	// LastPostAt is the time of the last post; nil if upstream states none.
 	LastPostAt *governance.Timestamp
-	// Closed is true if the topic accepts no more posts.
-	Closed bool
-	// Archived is true if the topic is archived.
-	Archived bool
+	Closed     bool
+	Archived   bool
 	// Visible is false if the forum hides the topic from lists.
 	Visible bool
 	// Withdrawn is true if the forum has deleted the topic, or does not show it to everybody.

@@ -38,7 +38,7 @@ func actionTable() table {
 
 // Meaning is what an action means to analysts.
 type Meaning struct {
-	Index      uint32         `json:"index"`
+	Index      uint32         `json:"index" ch:"position"`
 	Kind       abi.Kind       `json:"kind"`
 	Function   string         `json:"function"`
 	Arguments  []abi.Argument `json:"arguments"`
@@ -59,17 +59,8 @@ func Meanings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash
 	if len(refs) == 0 {
 		return map[record.RefHash][]Meaning{}, nil
 	}
-	type row struct {
-		ProposalRef record.RefHash
-		Position    uint32
-		Kind        string
-		Meaning
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read what the actions of %d proposals mean", len(refs)), sqlText("action_meanings"), refs)
-	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, Meaning) {
-		r.Index, r.Meaning.Kind = r.Position, abi.Kind(r.Kind)
-		return r.ProposalRef, r.Meaning
-	})
+	rows, err := w.QueryRefs(ctx, sqlText("action_meanings"), refs)
+	return warehouse.GroupBy[record.RefHash, Meaning](rows, err, fmt.Sprintf("read what the actions of %d proposals mean", len(refs)))
 }
 
 // DecodeActions returns what actions mean, in their order, also by functions that the table of functions does not have.
@@ -108,14 +99,6 @@ func Actions(ctx context.Context, w *warehouse.Warehouse, of []Proposal) (map[re
 // AllActions returns all stored actions of proposals, in order, those included that upstream no longer states. They
 // do not name their proposals.
 func AllActions(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]record.Action, error) {
-	type row struct {
-		ProposalRef record.RefHash
-		Position    uint32
-		record.Action
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), refs)
-	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, record.Action) {
-		r.Index = r.Position
-		return r.ProposalRef, r.Action
-	})
+	rows, err := w.QueryRefs(ctx, sqlText("action_by_ref"), refs)
+	return warehouse.GroupBy[record.RefHash, record.Action](rows, err, fmt.Sprintf("read the actions of %d proposals", len(refs)))
 }

@@ -9,11 +9,9 @@ import (
 	"pnyx/warehouse"
 )
 
-// Kinds of entries of RecordBackup.
+// Kinds of entries of RecordBackup: a backup that was completed, and a restore of this warehouse.
 const (
-	// BackupMade is a backup that was completed.
-	BackupMade = "backup"
-	// BackupRestored is a restore of this warehouse.
+	BackupMade     = "backup"
 	BackupRestored = "restore"
 )
 

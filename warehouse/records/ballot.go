@@ -40,10 +40,5 @@ func WaitingBallots(ctx context.Context, w *warehouse.Warehouse) (uint64, error)
 // without any are missing. It reads the primary key alone and may count a ballot with two
 // stored versions twice.
 func Casts(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	type row struct {
-		Ref   record.RefHash `ch:"proposal_ref"`
-		Casts uint64
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)), sqlText("ballot_casts"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Casts })
+	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)), sqlText("ballot_casts"), refs)
 }

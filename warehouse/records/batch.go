@@ -70,8 +70,8 @@ func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
 	return c.Voters != nil, proposals, voters
 }
 
-func (c *ChangeSet) add(r record.Record, key record.Key) {
-	switch r := r.(type) {
+func (c *ChangeSet) add(of record.Record, key record.Key) {
+	switch r := of.(type) {
 	case *record.DAO:
 		c.Sources[record.SourceRef{ID: r.ID}] = true // itself: it may have no sources
 		for _, source := range r.Sources {
@@ -79,20 +79,16 @@ func (c *ChangeSet) add(r record.Record, key record.Key) {
 		}
 	case *record.Source:
 		c.Sources[r.SourceRef] = true
-	case *record.Category:
-		c.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
-	case *record.Topic:
-		c.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
-	case *record.Proposal:
-		c.Proposals[r.Hash()] = true
-	case *record.Ballot:
-		ref := record.RefHash([]byte(key[0]))
-		c.Proposals[ref] = true
-		c.addVoter(ref, key[1])
+	case *record.Category, *record.Topic: // whose keys begin with the host
+		c.Sources[record.SourceRef{Provider: governance.Discourse, ID: key[0]}] = true
 	case *record.Evidence:
 		c.Proposals[r.Proposal.Hash()] = true
-	case *record.Action, *record.Observation:
-		c.Proposals[record.RefHash([]byte(key[0]))] = true
+	case *record.Proposal, *record.Ballot, *record.Action, *record.Observation:
+		ref := record.RefHash([]byte(key[0]))
+		c.Proposals[ref] = true
+		if of.Kind() == record.KindBallot {
+			c.addVoter(ref, key[1])
+		}
 	case *record.Name:
 		c.Names = true
 	}
@@ -155,13 +151,9 @@ func OpenBatches(ctx context.Context, w *warehouse.Warehouse) (uint64, error) {
 	return warehouse.FindValue[uint64](ctx, w, "count open batches", sqlText("batch_open"))
 }
 
-// writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch
-// and 0 for an open one.
+// writeBatch writes a batch to the journal; sealed is 1 for a committed one.
 func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b batch, sealed uint8) error {
-	hashes := make([]string, 0, len(b.changes.Proposals))
-	for hash := range b.changes.Proposals {
-		hashes = append(hashes, string(hash[:]))
-	}
+	hashes := warehouse.Values(slices.Collect(maps.Keys(b.changes.Proposals)), func(ref record.RefHash) string { return string(ref[:]) })
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
 	named, voted, voters := b.changes.splitVoters()
 	return warehouse.InsertRows(ctx, w, sqlText("batch_insert"),
@@ -172,11 +164,9 @@ func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b
 
 // CommittedBatch is a batch whose records a publisher may read.
 type CommittedBatch struct {
-	ID uuid.UUID
-	// CommittedAt is the server's time of the commit.
-	CommittedAt time.Time
-	// Changes names what the records of the batch change.
-	Changes ChangeSet
+	ID          uuid.UUID
+	CommittedAt time.Time // by the server's clock
+	Changes     ChangeSet
 
 	importID     uuid.UUID
 	firstVersion uint64

@@ -15,16 +15,13 @@ import (
 // Catalog maps sources to DAOs and describes the records of each source.
 type Catalog struct {
 	// DAOs has the declared DAOs by id, and one for every source that none of them claims.
-	DAOs map[string]CatalogDAO
-	// Owner maps each known source to the id of its DAO.
-	Owner map[record.SourceRef]string
-	// Sources describes each known source.
+	DAOs    map[string]CatalogDAO
+	Owner   map[record.SourceRef]string
 	Sources map[record.SourceRef]CatalogSource
 }
 
 // CatalogDAO is one DAO of the catalog.
 type CatalogDAO struct {
-	// ID is the DAO's id in the API.
 	ID string
 	// Name is the declared name, or else the name of its only source.
 	Name string
@@ -36,9 +33,7 @@ type CatalogDAO struct {
 
 // CatalogSource describes the records of one source.
 type CatalogSource struct {
-	// Name is the source's own name; empty where upstream states none.
-	Name string
-	// Flagged is true for a space that its provider marks as spam.
+	Name    string
 	Flagged bool
 	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
 	// imports that read upstream to its end; nil for never.
@@ -129,66 +124,12 @@ func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 		return Catalog{}, err
 	}
 	follows, err := SourceFollows(ctx, w, time.Now())
-	if err != nil {
-		return Catalog{}, err
-	}
 	c.SetFollows(follows)
-	return c, nil
-}
-
-// DeclaredDAOs reads the part of the catalog that DAOs declare: no unclaimed sources, and
-// nothing of Sources.
-func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
-	return c, readDAOs(ctx, w, &c)
-}
-
-// CatalogOwners reads the DAOs and whose each source is, but not how following goes.
-func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
-	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readDAOs} {
-		if err := read(ctx, w, &c); err != nil {
-			return Catalog{}, err
-		}
-	}
-	c.addUnclaimedSources()
-	return c, nil
-}
-
-// findSources returns what a statement states of each source.
-func findSources(ctx context.Context, w *warehouse.Warehouse, operation, statement string) (map[record.SourceRef]CatalogSource, error) {
-	type row struct {
-		record.SourceRef
-		SourceID string
-		CatalogSource
-	}
-	rows, err := warehouse.Find[row](ctx, w, operation, sqlText(statement))
-	return warehouse.Keyed(rows, err, func(r row) (record.SourceRef, CatalogSource) {
-		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.CatalogSource
-	})
-}
-
-// WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
-func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
-	c.Sources = maps.Clone(c.Sources)
-	found, err := findSources(ctx, w, "read what sources have", "catalog_records")
-	for ref, has := range found {
-		if source, known := c.Sources[ref]; known {
-			source.Proposals, source.Topics, source.LatestTopicAt = has.Proposals, has.Topics, has.LatestTopicAt
-			source.NewestRecordAt, source.NewestBallotAt = has.NewestRecordAt, has.NewestBallotAt
-			c.Sources[ref] = source
-		}
-	}
 	return c, err
 }
 
-func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) (err error) {
-	c.Sources, err = findSources(ctx, w, "read sources", "catalog_sources")
-	return err
-}
-
-// readDAOs fills DAOs and the Owner of the sources that they claim.
-func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
+// DeclaredDAOs reads the part of the catalog that DAOs declare: no unclaimed sources, and nothing of Sources.
+func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 	type row struct {
 		DAOID, Name     string
 		SourceProviders []string
@@ -196,6 +137,7 @@ func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 		Contracts       uint64
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read DAOs", sqlText("catalog_daos"))
+	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
 	for _, r := range rows {
 		dao := CatalogDAO{ID: r.DAOID, Name: r.Name, Contracts: r.Contracts}
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
@@ -206,7 +148,32 @@ func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 		}
 		c.DAOs[dao.ID] = dao
 	}
-	return err
+	return c, err
+}
+
+// CatalogOwners reads the DAOs and whose each source is, but not how following goes.
+func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
+	c, err := DeclaredDAOs(ctx, w)
+	if err != nil {
+		return Catalog{}, err
+	}
+	c.Sources, err = warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read sources", sqlText("catalog_sources"))
+	c.addUnclaimedSources()
+	return c, err
+}
+
+// WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
+func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
+	c.Sources = maps.Clone(c.Sources)
+	found, err := warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read what sources have", sqlText("catalog_records"))
+	for ref, has := range found {
+		if source, known := c.Sources[ref]; known {
+			source.Proposals, source.Topics, source.LatestTopicAt = has.Proposals, has.Topics, has.LatestTopicAt
+			source.NewestRecordAt, source.NewestBallotAt = has.NewestRecordAt, has.NewestBallotAt
+			c.Sources[ref] = source
+		}
+	}
+	return c, err
 }
 
 // addUnclaimedSources adds a DAO for every source that no DAO claims.

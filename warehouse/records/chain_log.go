@@ -13,8 +13,7 @@ import (
 // ChainLog is a log of a followed Governor or of its timelock, as published.
 type ChainLog struct {
 	ChainLogKey
-	// ChainID is the chain id of EIP-155.
-	ChainID uint64
+	ChainID uint64 // by EIP-155
 	// BlockNumber, BlockHash and LogIndex are the place of the log.
 	BlockNumber uint64
 	BlockHash   string

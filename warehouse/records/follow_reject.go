@@ -64,9 +64,6 @@ func WriteFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []F
 		held[of]++
 		kept = append(kept, r)
 	}
-	if len(kept) == 0 {
-		return nil
-	}
 	return insertFollowRejects(ctx, w, kept)
 }
 

@@ -34,12 +34,9 @@ type SourceFollow struct {
 	Lacks string
 	// Position is the cursor of the poller that has read furthest, as JSON.
 	Position string
-	// LatestReject says which item was refused last, and why; empty for none. Callers of the
-	// API do not get it.
-	LatestReject string
-	// Error is what the last poller in trouble says of it; empty for none. Callers of the API
-	// do not get it.
-	Error string
+	// LatestReject says which item was refused last, and why, and Error what the last poller in trouble says of it;
+	// empty for none. Callers of the API get neither.
+	LatestReject, Error string
 }
 
 // SourceFollows returns how following each source goes at a time.

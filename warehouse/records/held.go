@@ -17,7 +17,6 @@ import (
 // HeldProposal is what a follower compares with an upstream's list of proposals.
 type HeldProposal struct {
 	record.ProposalRef
-	// SourceID is the id of the space or organization.
 	SourceID string
 	// CreatedAt, UpdatedAt, StartAt and EndAt are as stated; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
@@ -44,23 +43,15 @@ func HeldProposals(
 
 // HeldSources returns the source of each proposal that is held, withdrawn ones included.
 func HeldSources(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]record.SourceRef, error) {
-	type row struct {
-		Ref      record.RefHash `ch:"proposal_ref"`
-		Provider governance.Provider
-		SourceID string
-	}
 	if len(refs) == 0 {
 		return map[record.RefHash]record.SourceRef{}, nil
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read the sources of %d proposals", len(refs)), sqlText("held_proposal_source"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, record.SourceRef) {
-		return r.Ref, record.SourceRef{Provider: r.Provider, ID: r.SourceID}
-	})
+	operation := fmt.Sprintf("read the sources of %d proposals", len(refs))
+	return warehouse.FindByRef[record.SourceRef](ctx, w, operation, sqlText("held_proposal_source"), refs)
 }
 
-// HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones
-// included, in order of voter and id. It holds none of them in memory. An error of yield
-// ends the reading and is returned.
+// HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones included, in order of
+// voter and id. It holds none of them in memory. An error of yield is returned.
 func HeldBallots(
 	ctx context.Context, w *warehouse.Warehouse, proposal record.ProposalRef, yield func(record.Ballot) error,
 ) error {
@@ -74,12 +65,7 @@ func HeldBallots(
 // HeldVoters counts the voters with a ballot that is not withdrawn on each proposal;
 // proposals without any are missing.
 func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	type row struct {
-		Ref    record.RefHash `ch:"proposal_ref"`
-		Voters uint64
-	}
-	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)), sqlText("held_ballot_voters"), refs)
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Voters })
+	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)), sqlText("held_ballot_voters"), refs)
 }
 
 // HeldTopics returns the records of a forum's topics as they were written last, withdrawn

@@ -13,10 +13,9 @@ import (
 // Mirror is a Governor's proposal as another provider states it. The warehouse has the
 // proposal of the Governor too.
 type Mirror struct {
-	// Ref identifies the mirror among all providers, and Original the proposal of the Governor.
-	Ref      record.RefHash `ch:"proposal_ref"`
-	Original record.RefHash
-	// Provider, SourceID, ExternalID and SourceURL identify the mirror.
+	// Ref is the mirror, Original the proposal of the Governor.
+	Ref                             record.RefHash `ch:"proposal_ref"`
+	Original                        record.RefHash
 	Provider                        governance.Provider
 	SourceID, ExternalID, SourceURL string
 	// Governor is the id of the Governor as a source.

@@ -45,13 +45,9 @@ type NamesState struct {
 }
 
 // NamesStateOf returns the state of the stored names.
-func NamesStateOf(ctx context.Context, w *warehouse.Warehouse) (state NamesState, err error) {
+func NamesStateOf(ctx context.Context, w *warehouse.Warehouse) (NamesState, error) {
 	const sql = "SELECT count() AS rows, sum(cityHash64(voter, fingerprint, version)) AS hash FROM names"
-	rows, err := warehouse.Find[NamesState](ctx, w, "read the state of names", sql)
-	if len(rows) > 0 {
-		state = rows[0]
-	}
-	return state, err
+	return warehouse.FindOne[NamesState](ctx, w, "read the state of names", sql)
 }
 
 // namesOf reads the names of the voters that satisfy a condition.
@@ -83,11 +79,7 @@ func voterNames(result driver.Rows, err error) (map[string]*governance.VoterName
 // which only one can still have it, the one that was verified last.
 func VoterNamed(ctx context.Context, w *warehouse.Warehouse, name string) (string, error) {
 	const sql = "SELECT voter FROM names FINAL WHERE name = {name:String} AND verified AND NOT withdrawn ORDER BY version DESC LIMIT 1"
-	rows, err := warehouse.Find[string](ctx, w, "read the voter of a name", sql, clickhouse.Named("name", strings.ToLower(name)))
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	return rows[0], nil
+	return warehouse.FindOne[string](ctx, w, "read the voter of a name", sql, clickhouse.Named("name", strings.ToLower(name)))
 }
 
 // NamedSubject is a published proposal on which a voter whose name has changed voted.
@@ -139,18 +131,15 @@ const askable = "(match(voter, '^0x[0-9a-f]{40}$') OR {source:String} = 'snapsho
 func Nameless(ctx context.Context, w *warehouse.Warehouse, s NameSearch) ([]string, error) {
 	sql := "SELECT DISTINCT voter FROM (" + votersAsked + ") WHERE voter GLOBAL NOT IN (SELECT voter FROM names WHERE source = {source:String}) " +
 		"ORDER BY voter LIMIT {limit:UInt64}"
-	return selectVoters(warehouse.InBackground(ctx), w, sql, clickhouse.Named("source", string(s.Source)),
+	return warehouse.Find[string](warehouse.InBackground(ctx), w, "read of whom to ask for names", sql, clickhouse.Named("source", string(s.Source)),
 		clickhouse.Named("provider", string(s.Provider)), clickhouse.Named("limit", s.Limit))
 }
 
 // AskedForNames returns voters after one, in order of identity, of whom the source was asked before.
 func AskedForNames(ctx context.Context, w *warehouse.Warehouse, s NameSearch, after string) ([]string, error) {
 	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} AND " + askable + " ORDER BY voter LIMIT {limit:UInt64}"
-	return selectVoters(ctx, w, sql, clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
-}
-
-func selectVoters(ctx context.Context, w *warehouse.Warehouse, sql string, args ...any) ([]string, error) {
-	return warehouse.Find[string](ctx, w, "read of whom to ask for names", sql, args...)
+	return warehouse.Find[string](ctx, w, "read of whom to ask for names", sql,
+		clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
 }
 
 // HeldNames returns the names of a source and an origin: a forum, or none.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -31,7 +29,10 @@ func proposalTable() table {
 }
 
 func proposalValues(into []any, p *record.Proposal) ([]any, error) {
-	milestones := splitMilestones(p.Milestones)
+	types, times, hashes := []string{}, []*time.Time{}, []string{}
+	for _, m := range p.Milestones {
+		types, times, hashes = append(types, m.Type), append(times, warehouse.TimeOrNull(m.At)), append(hashes, m.TxHash)
+	}
 	return append(into,
 		string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,
 		p.SourceURL, p.DiscussionURL, string(p.VoteType), p.State, warehouse.NonNilTexts(p.Choices),
@@ -39,32 +40,15 @@ func proposalValues(into []any, p *record.Proposal) ([]any, error) {
 		warehouse.TimeOrNull(p.StartAt), warehouse.TimeOrNull(p.EndAt),
 		p.StartDayOnly, p.EndDayOnly, warehouse.NonNilDecimals(p.StatedScores), p.StatedScoresTotal,
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
-		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
+		types, times, hashes, p.SnapshotURL,
 		p.Origin, p.Provisional, warehouse.NonNilTexts(p.QuorumChoices), p.OnchainID, p.Withdrawn,
 		p.ScoresState, append([]uint64{}, p.StatedChoiceVotes...), string(p.QuorumType), p.StatedActions, p.VotingToken,
 	), nil
 }
 
-// milestoneColumns has milestones as parallel arrays, the form of their columns.
-type milestoneColumns struct {
-	types, hashes []string
-	times         []*time.Time
-}
-
-func splitMilestones(milestones []record.Milestone) milestoneColumns {
-	columns := milestoneColumns{types: []string{}, hashes: []string{}, times: []*time.Time{}}
-	for _, m := range milestones {
-		columns.types = append(columns.types, m.Type)
-		columns.hashes = append(columns.hashes, m.TxHash)
-		columns.times = append(columns.times, warehouse.TimeOrNull(m.At))
-	}
-	return columns
-}
-
 // Proposal is the latest version of a proposal.
 type Proposal struct {
 	record.Proposal
-	// Ref identifies the proposal among all providers.
 	Ref record.RefHash `ch:"proposal_ref"`
 	// TitleDerived reports that Title is not stated but taken from the body.
 	TitleDerived bool `ch:"-"`
@@ -74,19 +58,16 @@ type Proposal struct {
 	ObservedAt governance.Timestamp
 }
 
-// Proposals returns the proposals with these references, in order of the references.
-// Unknown references are left out.
+// Proposals returns proposals in order of their references. Unknown ones are left out.
 func Proposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]Proposal, error) {
 	type row struct {
 		Proposal
-		StatedTotal     *decimal.Decimal
 		MilestoneTypes  []string
 		MilestoneTimes  []*time.Time
 		MilestoneHashes []string
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"), refs)
 	return warehouse.Values(rows, func(r row) Proposal {
-		r.StatedScoresTotal = r.StatedTotal
 		r.Title, r.TitleDerived = governance.TitleOrDerived(r.Title, r.Body)
 		if len(r.QuorumChoices) == 0 {
 			r.QuorumChoices = nil // no rule of its own
@@ -96,7 +77,7 @@ func Proposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHas
 		}
 		for m, kind := range r.MilestoneTypes {
 			r.Milestones = append(r.Milestones, record.Milestone{
-				Type: kind, At: warehouse.TimestampOf(r.MilestoneTimes[m]), TxHash: r.MilestoneHashes[m],
+				Type: kind, At: governance.OptionalTimestamp(r.MilestoneTimes[m]), TxHash: r.MilestoneHashes[m],
 			})
 		}
 		return r.Proposal

@@ -28,12 +28,8 @@ func daoTable() table {
 
 // Contracts returns the contracts that DAOs name, by DAO.
 func Contracts(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string][]record.Contract, error) {
-	type row struct {
-		DAOID string
-		record.Contract
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read the contracts of DAOs", sqlText("source_contracts"), clickhouse.Named("daos", daoIDs))
-	return warehouse.Grouped(rows, err, func(r row) (string, record.Contract) { return r.DAOID, r.Contract })
+	rows, err := w.Conn.Query(ctx, sqlText("source_contracts"), clickhouse.Named("daos", daoIDs))
+	return warehouse.GroupBy[string, record.Contract](rows, err, "read the contracts of DAOs")
 }
 
 func sourceTable() table {

@@ -62,15 +62,7 @@ type storedSync struct {
 func findSyncs(
 	ctx context.Context, w *warehouse.Warehouse, kind record.Kind, sources []record.SourceRef,
 ) (map[record.SourceRef]storedSync, error) {
-	type row struct {
-		Provider governance.Provider
-		SourceID string
-		storedSync
-	}
 	providers, ids := splitRefs(sources)
-	rows, err := warehouse.Find[row](ctx, w, "read when first imports ended", sqlText("sync_first_ended"), clickhouse.Named("kind", string(kind)),
-		clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
-	return warehouse.Keyed(rows, err, func(r row) (record.SourceRef, storedSync) {
-		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.storedSync
-	})
+	return warehouse.FindBy[record.SourceRef, storedSync](ctx, w, "read when first imports ended", sqlText("sync_first_ended"),
+		clickhouse.Named("kind", string(kind)), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
 }

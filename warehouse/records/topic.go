@@ -33,24 +33,20 @@ func topicTable() table {
 
 // TopicRef identifies a topic by its forum's host and its number there.
 type TopicRef struct {
-	// Host is the forum's host name, and ExternalID the topic's number as text.
 	Host, ExternalID string
 }
 
 // Topic is the latest version of a topic.
 type Topic struct {
 	record.Topic
-	// Category is the name of the topic's category; empty where unknown.
-	Category string
-	// Version is the record's version.
-	Version uint64
+	Category string // the name; empty where unknown
+	Version  uint64
 }
 
 // Ref returns the topic's reference.
 func (t *Topic) Ref() TopicRef { return TopicRef{Host: t.Host, ExternalID: t.ExternalID} }
 
-// Topics returns the topics with these references, in order of the references. Unknown
-// references are left out.
+// Topics returns topics in order of their references. Unknown ones are left out.
 func Topics(ctx context.Context, w *warehouse.Warehouse, refs []TopicRef) ([]Topic, error) {
 	rows, err := QueryTopics(ctx, w, sqlText("topic_by_ref"), refs)
 	return warehouse.SelectRows[Topic](rows, err, fmt.Sprintf("read %d topics", len(refs)))
@@ -63,10 +59,7 @@ func AllTopics(ctx context.Context, w *warehouse.Warehouse) ([]TopicRef, error) 
 
 // Forum assigns the topics of one host to a DAO.
 type Forum struct {
-	// Host is the forum's host name.
-	Host string
-	// DAOID is the DAO that the forum belongs to.
-	DAOID string
+	Host, DAOID string
 	// IDPrefix precedes a topic's number in its identity.
 	IDPrefix string
 }

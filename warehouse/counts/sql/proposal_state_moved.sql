@@ -1,8 +1,8 @@
 -- The proposals of sources whose DAO or whose mark as spam is not the one of the last publication.
 SELECT
-    proposal_ref,
     provider,
-    source_id
+    source_id,
+    proposal_ref
 FROM proposal_states FINAL
 INNER JOIN wanted_sources USING (provider, source_id)
 WHERE if(dao_id = '', withdrawn_from, dao_id) != owner_id

@@ -1,6 +1,6 @@
 -- On which of some proposals some voters voted.
 SELECT
-    proposal_ref,
-    voter
+    voter,
+    proposal_ref
 FROM (%s)
 SETTINGS max_threads = 1
