@@ -32,9 +32,7 @@ func TestActionsComeWithTheirProposal(t *testing.T) {
 	p.SetActions(3, []*record.Action{payment(t, 1), payment(t, 2), payment(t, 3)})
 	env.Want(t, records.Counts{New: 4}, appendAll(t, w, p))
 	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 7)})
-	if got, want := appendAll(t, w, p), (records.Counts{Changed: 2, Unchanged: 1}); got != want {
-		t.Errorf("after an edit got %+v, want %+v", got, want)
-	}
+	env.Want(t, records.Counts{Changed: 2, Unchanged: 1}, appendAll(t, w, p), "after an edit")
 	stored, err := records.Proposals(t.Context(), w, []record.RefHash{p.Hash()})
 	if err != nil || len(stored) != 1 || stored[0].StatedActions == nil || *stored[0].StatedActions != 2 {
 		t.Fatalf("got %+v, %v, want 2 stated actions", stored, err)

@@ -102,9 +102,7 @@ const addedColumns = "first_version, origin, provisional, quorum_choices, onchai
 func contents(t *testing.T, conn driver.Conn, table string) string {
 	t.Helper()
 	var rows, hash uint64
-	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM (SELECT DISTINCT * EXCEPT ("+addedColumns+") FROM "+table+")").Scan(&rows, &hash); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM (SELECT DISTINCT * EXCEPT ("+addedColumns+") FROM "+table+")").Scan(&rows, &hash))
 	if rows == 0 {
 		t.Errorf("%s has no rows", table)
 	}

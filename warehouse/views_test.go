@@ -134,9 +134,7 @@ func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
 	write(`INSERT INTO ballots (proposal_ref, voter, vote_id, power, choice_key, voted_at, version)
 		SELECT sipHash128(toUInt64(0)), '0x01', arrayJoin(['1', 'new']), 7, '1', toDateTime64(1800000000, 3, 'UTC'), 1000`)
 	write("INSERT INTO proposals (proposal_ref, title, version) SELECT sipHash128(toUInt64(number)), 'new', 1000 FROM numbers(3)")
-	if got := numbers(); got != before {
-		t.Errorf("an open batch: got\n%s\nwant what was there before\n%s", got, before)
-	}
+	env.Want(t, before, numbers(), "an open batch")
 	write("INSERT INTO batches (batch_id, sealed, first_version) VALUES ('00000000-0000-0000-0000-000000000001', 1, 1000)")
 	if got := numbers(); got == before {
 		t.Errorf("a committed batch: got\n%s\nwant its records", got)
@@ -243,8 +241,6 @@ func TestAnalystsReadTheLargestAndTheLatestPowerOfAVoter(t *testing.T) {
 	for _, view := range []string{"voters", "voter_daos"} {
 		got := env.Column(t, conn, `SELECT concat(voter_identity, ' ', toString(largest_voting_power), ' ', ifNull(toString(latest_voting_power), '-'), ' ',
 			toString(undated_votes)) FROM `+view+` ORDER BY voter_identity`)
-		if want := []string{"0x1 9 5 1", "0x2 3 - 1"}; !slices.Equal(got, want) {
-			t.Errorf("%s: got %s, want %s", view, got, want)
-		}
+		env.WantSame(t, view, []string{"0x1 9 5 1", "0x2 3 - 1"}, got)
 	}
 }

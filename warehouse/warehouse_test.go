@@ -141,9 +141,7 @@ func TestServersOfThisMachineAreLocal(t *testing.T) {
 		false: {{"10.0.0.1:9000"}, {"clickhouse:9000"}, {"127.0.0.1:9000", "10.0.0.1:9000"}, {"127.0.0.1"}},
 	} {
 		for _, list := range addresses {
-			if warehouse.IsLocal(list) != want {
-				t.Errorf("%v: got %v, want %v", list, !want, want)
-			}
+			env.Want(t, want, warehouse.IsLocal(list), list)
 		}
 	}
 }
@@ -303,12 +301,8 @@ func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
 		&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 1}, Supply: decimal.NewFromInt(1)},
 		&record.Name{Voter: "0xb", Source: governance.NameOfENS, Name: "b.eth", Verified: true},
 	} {
-		if got, want := appendAll(t, w, r), (records.Counts{New: 1}); got != want {
-			t.Errorf("%s: got %+v, want %+v", r.Kind(), got, want)
-		}
-		if got, want := appendAll(t, w, r), (records.Counts{Unchanged: 1}); got != want {
-			t.Errorf("%s again: got %+v, want %+v", r.Kind(), got, want)
-		}
+		env.Want(t, records.Counts{New: 1}, appendAll(t, w, r), r.Kind())
+		env.Want(t, records.Counts{Unchanged: 1}, appendAll(t, w, r), r.Kind(), "again")
 	}
 }
 
@@ -525,13 +519,10 @@ func TestAnAnswerThatAProxyCutOffIsAnError(t *testing.T) {
 
 func TestUnreachableServerIsNamedWithoutPassword(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().String()
 	listener.Close()
-	_, err = warehouse.Open(t.Context(), warehouse.Options{URL: "clickhouse://someone:secret@" + address})
+	_, err := warehouse.Open(t.Context(), warehouse.Options{URL: "clickhouse://someone:secret@" + address})
 	if !errors.Is(err, warehouse.ErrUnreachable) || !strings.Contains(err.Error(), address) {
 		t.Errorf("got %v, want %v with the address", err, warehouse.ErrUnreachable)
 	}
@@ -548,15 +539,10 @@ func TestQueriesAreBounded(t *testing.T) {
 		casts = append(casts, ballot("p", uuid.NewString(), uuid.NewString(), "1", decimal.NewFromInt(int64(i)).String(), nil))
 	}
 	appendAll(t, w, casts...)
-	bounded, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, MaxRows: 100, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bounded := env.Must(warehouse.Open(t.Context(), warehouse.Options{URL: url, MaxRows: 100, Logger: slog.New(slog.DiscardHandler)}))(t)
 	defer bounded.Close()
-	_, err = counts.VoteTotalsOf(t.Context(), bounded, []record.RefHash{ref("p").Hash()})
-	if err == nil || !strings.Contains(err.Error(), "rows") {
-		t.Errorf("got %v, want an error about the limit on rows", err)
-	}
+	_, err := counts.VoteTotalsOf(t.Context(), bounded, []record.RefHash{ref("p").Hash()})
+	env.WantPart(t, "rows", fmt.Sprint(err), "an error about the limit on rows")
 }
 
 func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
@@ -618,12 +604,9 @@ func aging(t *testing.T, address string) (forward string) {
 
 func TestAnOldClickHouseIsRefused(t *testing.T) {
 	t.Parallel()
-	address, err := url.Parse(env.DatabaseURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := env.Must(url.Parse(env.DatabaseURL(t)))(t)
 	address.Host = aging(t, address.Host)
-	_, err = warehouse.Open(t.Context(), warehouse.Options{
+	_, err := warehouse.Open(t.Context(), warehouse.Options{
 		URL: address.String(), QueryTimeout: time.Minute, MaxMemory: 1 << 30, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil || !strings.Contains(err.Error(), "is ClickHouse 25.8; want at least 26.7") {

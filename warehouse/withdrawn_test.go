@@ -335,7 +335,5 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 		env.Want(t, want, env.Column(t, conn, "SELECT toString(count()) FROM "+views+"."+view)[0], view, "rows")
 	}
 	got := env.Column(t, conn, "SELECT concat(metric, ' ', month, ' ', toString(value)) FROM "+views+".dao_timelines ORDER BY ALL")
-	if want := []string{"proposals_created 2026-01 1", "votes_cast 2026-01 1", "votes_cast undated 3"}; !slices.Equal(got, want) {
-		t.Errorf("got timelines %v, want %v", got, want)
-	}
+	env.WantSame(t, "timelines", []string{"proposals_created 2026-01 1", "votes_cast 2026-01 1", "votes_cast undated 3"}, got)
 }

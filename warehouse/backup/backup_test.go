@@ -254,9 +254,7 @@ func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
 	env.Must(backup.Restore(t.Context(), to, made.Name))(t)
 	for n := range shards {
 		got, want := contents(t, others[n].Instance().URL("pnyx")), contents(t, shards[n].Instance().URL("pnyx"))
-		if !slices.Equal(got, want) {
-			t.Errorf("shard %d: got %v, want %v", n+1, got, want)
-		}
+		env.WantSame(t, fmt.Sprint("shard ", n+1), want, got)
 	}
 	wantMigrated(t, o, 100)
 	to.Archive = openArchive(t, options(env.EmptyDatabaseURL(t)))
@@ -444,9 +442,7 @@ func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
 	} {
 		o.Keep = step.keep
 		env.MustDo(t, backup.Retain(t.Context(), o, time.Date(2026, 1, 11, 0, 0, 0, 0, time.UTC)))
-		if got := names(); !slices.Equal(got, step.want) {
-			t.Errorf("keep %d: got %q, want %q", step.keep, got, step.want)
-		}
+		env.WantSame(t, fmt.Sprint("keep ", step.keep), step.want, names())
 	}
 }
 

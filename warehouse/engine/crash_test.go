@@ -173,18 +173,14 @@ func TestConfigurationIsWellFormed(t *testing.T) {
 	text, err := engine.ServerConfig(engine.Options{
 		DataDir: "/data & <more>", Password: "<>&\"'", Shards: []string{"[::1]:9000", "a.example:9000"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, err)
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	for {
 		if _, err = decoder.Token(); err != nil {
 			break
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		t.Errorf("configuration: got %v, want well-formed XML in\n%s", err, text)
-	}
+	env.WantError(t, io.EOF, err, "configuration")
 	if _, err := engine.ServerConfig(engine.Options{Shards: []string{"no port"}}); err == nil {
 		t.Error("shard without a port: got no error, want one")
 	}

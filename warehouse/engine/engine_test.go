@@ -151,17 +151,12 @@ func TestStopKillsLongQueries(t *testing.T) {
 
 func TestPortInUseIsNamed(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := env.Must(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	options := env.EngineOptions(t)
 	options.TCPPort, options.HTTPPort = port(t, taken), freePort(t)
-	_, err = engine.Start(t.Context(), options)
-	if want := fmt.Sprintf("127.0.0.1:%d", options.TCPPort); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("start on a taken port: got %v, want it to name %s", err, want)
-	}
+	_, err := engine.Start(t.Context(), options)
+	env.WantPart(t, fmt.Sprintf("127.0.0.1:%d", options.TCPPort), fmt.Sprint(err), "start on a taken port")
 	env.Until(t, func() error { // a process that another test is starting has the lock until it runs its program
 		if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
 			return fmt.Errorf("find after a failed start: got %w, want ErrNotRunning", err)
@@ -184,9 +179,7 @@ func TestUnusableLibraryIsExplained(t *testing.T) {
 			options := env.EngineOptions(t)
 			options.Program = engine.Program{Library: path}
 			_, err := engine.Start(t.Context(), options)
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("start: got %v, want it to name %s", err, path)
-			}
+			env.WantPart(t, path, fmt.Sprint(err), "start")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -71,9 +72,7 @@ func TestAttackWritableLibraryIsNotLoaded(t *testing.T) {
 			if err == nil {
 				stop(t, started)
 			}
-			if err == nil || !strings.Contains(err.Error(), name+" has mode") {
-				t.Errorf("got %v, want an error that says who may write", err)
-			}
+			env.WantPart(t, name+" has mode", fmt.Sprint(err), "an error that says who may write")
 		})
 	}
 }

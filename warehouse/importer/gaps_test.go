@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,9 +92,7 @@ func TestRejectedBallotsLeaveGapsUntilTheMendedFileIsImported(t *testing.T) {
 			for _, files := range c.imports {
 				got = append(got, importText(t, w, files))
 			}
-			if !slices.Equal(c.want, got) {
-				t.Errorf("got %q, want %q to lack ballots after each import", got, c.want)
-			}
+			env.WantSame(t, "what lacks ballots after each import", got, c.want)
 		})
 	}
 }
