@@ -59,7 +59,9 @@ func FindRefs[T any](ctx context.Context, w *Warehouse, operation, sql string, r
 }
 
 // FindBy runs a query and returns its rows as SelectBy does.
-func FindBy[K comparable, V any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (map[K]V, error) {
+func FindBy[K comparable, V any](
+	ctx context.Context, w *Warehouse, operation, sql string, args ...any,
+) (map[K]V, error) {
 	rows, err := w.Conn.Query(ctx, sql, args...)
 	return SelectBy[K, V](rows, err, operation)
 }

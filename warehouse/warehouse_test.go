@@ -539,7 +539,8 @@ func TestQueriesAreBounded(t *testing.T) {
 		casts = append(casts, ballot("p", uuid.NewString(), uuid.NewString(), "1", decimal.NewFromInt(int64(i)).String(), nil))
 	}
 	appendAll(t, w, casts...)
-	bounded := env.Must(warehouse.Open(t.Context(), warehouse.Options{URL: url, MaxRows: 100, Logger: slog.New(slog.DiscardHandler)}))(t)
+	few := warehouse.Options{URL: url, MaxRows: 100, Logger: slog.New(slog.DiscardHandler)}
+	bounded := env.Must(warehouse.Open(t.Context(), few))(t)
 	defer bounded.Close()
 	_, err := counts.VoteTotalsOf(t.Context(), bounded, []record.RefHash{ref("p").Hash()})
 	env.WantPart(t, "rows", fmt.Sprint(err), "an error about the limit on rows")

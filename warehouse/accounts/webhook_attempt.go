@@ -45,5 +45,6 @@ type WebhookOutcome struct {
 
 // WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
 func (a Accounts) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
-	return warehouse.FindBy[string, WebhookOutcome](ctx, a.w, "read the outcomes of webhooks", sqlText("webhook_attempt_outcomes"))
+	return warehouse.FindBy[string, WebhookOutcome](ctx, a.w, "read the outcomes of webhooks",
+		sqlText("webhook_attempt_outcomes"))
 }

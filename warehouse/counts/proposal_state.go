@@ -170,7 +170,8 @@ func AddQualityFlag(
 func PublishedIdentities(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {
-	return warehouse.FindByRef[governance.Identity](ctx, w, "read published identities", sqlText("proposal_state_identities"), refs)
+	return warehouse.FindByRef[governance.Identity](ctx, w, "read published identities",
+		sqlText("proposal_state_identities"), refs)
 }
 
 // ProposalsDue returns the proposals that have changed by now, through the passing of time

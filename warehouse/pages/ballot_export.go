@@ -26,7 +26,8 @@ type PublishedBallots struct {
 func PublishedBallotsOf(
 	ctx context.Context, w *warehouse.Warehouse, ref record.RefHash, key governance.ProposalKey,
 ) (PublishedBallots, error) {
-	found, err := warehouse.FindOne[PublishedBallots](ctx, w, fmt.Sprintf("find the sorted ballots of %s", key), sqlText("ballot_export_published"),
+	found, err := warehouse.FindOne[PublishedBallots](ctx, w, fmt.Sprintf("find the sorted ballots of %s", key),
+		sqlText("ballot_export_published"),
 		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("key", string(key)))
 	if found.Votes < SortedCopyThreshold {
 		found.Generation = 0

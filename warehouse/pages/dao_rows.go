@@ -70,7 +70,8 @@ type BallotsVersion struct {
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	return warehouse.FindByRef[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, sqlText("dao_rows_ballot_versions"), refs)
+	return warehouse.FindByRef[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID,
+		sqlText("dao_rows_ballot_versions"), refs)
 }
 
 // Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.

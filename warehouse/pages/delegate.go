@@ -71,7 +71,8 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		LastVoteAt *governance.Timestamp
 	}
 	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
-	found, err := w.QueryRefs(ctx, sqlText("delegate_activity"), votes, clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
+	found, err := w.QueryRefs(ctx, sqlText("delegate_activity"), votes,
+		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
 	byVoter, err := warehouse.SelectBy[string, activity](found, err, "read how often delegates voted")
 	return warehouse.Values(rows, func(r delegateRow) governance.Delegate {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]
@@ -124,7 +125,8 @@ func delegatePage(
 func tokenSupplies(ctx context.Context, w *warehouse.Warehouse, tokens []string) (map[string]decimal.Decimal, error) {
 	const sql = "SELECT toString(scope) AS scope, argMax(supply, place) AS supply FROM token_supply FINAL " +
 		"WHERE scope IN {tokens:Array(String)} AND NOT withdrawn GROUP BY scope"
-	return warehouse.FindBy[string, decimal.Decimal](ctx, w, "read the supplies of tokens", sql, clickhouse.Named("tokens", tokens))
+	return warehouse.FindBy[string, decimal.Decimal](ctx, w, "read the supplies of tokens", sql,
+		clickhouse.Named("tokens", tokens))
 }
 
 // DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.

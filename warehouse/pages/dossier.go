@@ -153,7 +153,8 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 		MilestoneTimes    []*time.Time
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
-	stated, err := warehouse.FindByRef[proposed](ctx, w, "read the records beside dossiers", sqlText("dossier_proposal_records"), refs)
+	stated, err := warehouse.FindByRef[proposed](ctx, w, "read the records beside dossiers",
+		sqlText("dossier_proposal_records"), refs)
 	for i := range known {
 		k := &known[i]
 		of := stated[k.Ref]

@@ -23,7 +23,9 @@ import (
 // zero computes the ranking now.
 func ListVoters(ctx context.Context, w *warehouse.Warehouse, q query.Voters, generation uint64) ([]governance.DAOVoter, error) {
 	condition := "1"
-	args := []any{clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation), clickhouse.Named("dao", q.DAOID)}
+	args := []any{
+		clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation), clickhouse.Named("dao", q.DAOID),
+	}
 	if q.After != nil {
 		power, err := decimal.NewFromString(string(q.After.Power))
 		if err != nil {

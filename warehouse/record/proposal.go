@@ -108,7 +108,7 @@ func (p *Proposal) CountedChoices() []string {
 	return p.Provider.QuorumChoices()
 }
 
-// Types of milestones: the earliest and the latest time at which a timelock executes, and when the actions were replaced.
+// Types of milestones: the earliest and latest time at which a timelock executes, and when the actions were replaced.
 const (
 	ExecutableMilestone     = "executable"
 	ExpiresMilestone        = "expires"

@@ -60,7 +60,8 @@ func Meanings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash
 		return map[record.RefHash][]Meaning{}, nil
 	}
 	rows, err := w.QueryRefs(ctx, sqlText("action_meanings"), refs)
-	return warehouse.GroupBy[record.RefHash, Meaning](rows, err, fmt.Sprintf("read what the actions of %d proposals mean", len(refs)))
+	return warehouse.GroupBy[record.RefHash, Meaning](rows, err,
+		fmt.Sprintf("read what the actions of %d proposals mean", len(refs)))
 }
 
 // DecodeActions returns what actions mean, in their order, also by functions that the table of functions does not have.
@@ -100,5 +101,6 @@ func Actions(ctx context.Context, w *warehouse.Warehouse, of []Proposal) (map[re
 // do not name their proposals.
 func AllActions(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]record.Action, error) {
 	rows, err := w.QueryRefs(ctx, sqlText("action_by_ref"), refs)
-	return warehouse.GroupBy[record.RefHash, record.Action](rows, err, fmt.Sprintf("read the actions of %d proposals", len(refs)))
+	return warehouse.GroupBy[record.RefHash, record.Action](rows, err,
+		fmt.Sprintf("read the actions of %d proposals", len(refs)))
 }

@@ -153,7 +153,8 @@ func OpenBatches(ctx context.Context, w *warehouse.Warehouse) (uint64, error) {
 
 // writeBatch writes a batch to the journal; sealed is 1 for a committed one.
 func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b batch, sealed uint8) error {
-	hashes := warehouse.Values(slices.Collect(maps.Keys(b.changes.Proposals)), func(ref record.RefHash) string { return string(ref[:]) })
+	refs := slices.Collect(maps.Keys(b.changes.Proposals))
+	hashes := warehouse.Values(refs, func(ref record.RefHash) string { return string(ref[:]) })
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
 	named, voted, voters := b.changes.splitVoters()
 	return warehouse.InsertRows(ctx, w, sqlText("batch_insert"),

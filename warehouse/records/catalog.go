@@ -165,7 +165,8 @@ func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error)
 // WithRecords returns the catalog with what is stored by now of the records of its sources, published ballots alone.
 func WithRecords(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
 	c.Sources = maps.Clone(c.Sources)
-	found, err := warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read what sources have", sqlText("catalog_records"))
+	found, err := warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read what sources have",
+		sqlText("catalog_records"))
 	for ref, has := range found {
 		if source, known := c.Sources[ref]; known {
 			source.Proposals, source.Topics, source.LatestTopicAt = has.Proposals, has.Topics, has.LatestTopicAt

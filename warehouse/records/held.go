@@ -65,7 +65,8 @@ func HeldBallots(
 // HeldVoters counts the voters with a ballot that is not withdrawn on each proposal;
 // proposals without any are missing.
 func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)), sqlText("held_ballot_voters"), refs)
+	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)),
+		sqlText("held_ballot_voters"), refs)
 }
 
 // HeldTopics returns the records of a forum's topics as they were written last, withdrawn

@@ -79,7 +79,8 @@ func voterNames(result driver.Rows, err error) (map[string]*governance.VoterName
 // which only one can still have it, the one that was verified last.
 func VoterNamed(ctx context.Context, w *warehouse.Warehouse, name string) (string, error) {
 	const sql = "SELECT voter FROM names FINAL WHERE name = {name:String} AND verified AND NOT withdrawn ORDER BY version DESC LIMIT 1"
-	return warehouse.FindOne[string](ctx, w, "read the voter of a name", sql, clickhouse.Named("name", strings.ToLower(name)))
+	return warehouse.FindOne[string](ctx, w, "read the voter of a name", sql,
+		clickhouse.Named("name", strings.ToLower(name)))
 }
 
 // NamedSubject is a published proposal on which a voter whose name has changed voted.
@@ -131,8 +132,9 @@ const askable = "(match(voter, '^0x[0-9a-f]{40}$') OR {source:String} = 'snapsho
 func Nameless(ctx context.Context, w *warehouse.Warehouse, s NameSearch) ([]string, error) {
 	sql := "SELECT DISTINCT voter FROM (" + votersAsked + ") WHERE voter GLOBAL NOT IN (SELECT voter FROM names WHERE source = {source:String}) " +
 		"ORDER BY voter LIMIT {limit:UInt64}"
-	return warehouse.Find[string](warehouse.InBackground(ctx), w, "read of whom to ask for names", sql, clickhouse.Named("source", string(s.Source)),
-		clickhouse.Named("provider", string(s.Provider)), clickhouse.Named("limit", s.Limit))
+	return warehouse.Find[string](warehouse.InBackground(ctx), w, "read of whom to ask for names", sql,
+		clickhouse.Named("source", string(s.Source)), clickhouse.Named("provider", string(s.Provider)),
+		clickhouse.Named("limit", s.Limit))
 }
 
 // AskedForNames returns voters after one, in order of identity, of whom the source was asked before.

@@ -264,7 +264,9 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 			p.rows = append(p.rows, row{})
 			stored.row = len(p.rows)
 		}
-		p.rows[stored.row-1] = row{at: i, fingerprint: fingerprint, version: stored.version, discoveredAt: stored.discoveredAt}
+		p.rows[stored.row-1] = row{
+			at: i, fingerprint: fingerprint, version: stored.version, discoveredAt: stored.discoveredAt,
+		}
 		p.known[key] = stored
 	}
 	return nil

@@ -63,6 +63,7 @@ func findSyncs(
 	ctx context.Context, w *warehouse.Warehouse, kind record.Kind, sources []record.SourceRef,
 ) (map[record.SourceRef]storedSync, error) {
 	providers, ids := splitRefs(sources)
-	return warehouse.FindBy[record.SourceRef, storedSync](ctx, w, "read when first imports ended", sqlText("sync_first_ended"),
+	return warehouse.FindBy[record.SourceRef, storedSync](ctx, w, "read when first imports ended",
+		sqlText("sync_first_ended"),
 		clickhouse.Named("kind", string(kind)), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
 }

@@ -131,7 +131,7 @@ func endOfString(text []byte, at int) int {
 	return at + 1
 }
 
-// nextItem returns the index of the next item of an object or array after one that has ended, or of the closing bracket.
+// nextItem returns the index of the item after one that has ended, or of the closing bracket.
 func nextItem(text []byte, at int) int {
 	if at = skipSpace(text, at); text[at] == ',' {
 		return skipSpace(text, at+1)

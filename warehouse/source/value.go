@@ -249,7 +249,9 @@ func (v value) power() (power *decimal.Decimal, rounded bool) {
 	return v.amount(governance.ParsePower, "a number from 0")
 }
 
-func (v value) amount(parse func(string) (decimal.Decimal, bool, error), wanted string) (power *decimal.Decimal, rounded bool) {
+func (v value) amount(
+	parse func(string) (decimal.Decimal, bool, error), wanted string,
+) (power *decimal.Decimal, rounded bool) {
 	if v.absent() {
 		return nil, false
 	}
