@@ -178,8 +178,7 @@ func (a *Archive) makeSnapshot(ctx context.Context, shard int) error {
 	return a.run(ctx, shard, statements...)
 }
 
-// isMadeFromBallots reports whether a table has what workers make again from the ballots: the
-// sorted copies and the stored sums.
+// isMadeFromBallots reports whether workers make a table again from the ballots: sorted copies, stored sums.
 func isMadeFromBallots(table string) bool {
 	return slices.Contains([]string{
 		"sorted_ballots", "sorted_voters", "sorted_copies", "ordered_ballots", "ranked_voters", "orders", "vote_totals", "participation",
@@ -266,8 +265,7 @@ func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
 		"RENAME DATABASE "+QuoteIdentifier(database)+" TO "+QuoteIdentifier(a.Database()))
 }
 
-// Occupied lists the tables of the warehouse on one shard that have rows, apart from what
-// every start writes.
+// Occupied lists the tables of one shard that have rows, apart from what every start writes.
 func (a *Archive) Occupied(ctx context.Context, shard int) ([]string, error) {
 	const sql = `SELECT concat(name, ' ', toString(total_rows)) FROM system.tables
 		WHERE database = ? AND total_rows > 0 AND name NOT IN (

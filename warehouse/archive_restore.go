@@ -130,8 +130,7 @@ func (a *Archive) localName(s statement) string {
 	return s.table + localSuffix
 }
 
-// tableStatements returns the statements that make the tables of a schema. Those that fill
-// tables, and views, are not among them.
+// tableStatements returns the statements that make the tables of a schema, not those that fill them.
 func (a *Archive) tableStatements(r Restored) (found []statement, err error) {
 	sources := []fs.FS{migrationFiles}
 	if slices.Contains(r.Tables, earlierTable) || slices.Contains(r.Tables, earlierTable+localSuffix) {
@@ -160,8 +159,7 @@ func schemaOf(s statement) (number int) {
 	return number
 }
 
-// AppliedSchema returns the number of the last migration that has changed the tables. It may be
-// a migration of a later version.
+// AppliedSchema returns the number of the last migration that changed the tables, maybe a later version's.
 func (a *Archive) AppliedSchema(ctx context.Context) (int, error) {
 	var number uint32
 	sql := "SELECT max(number) FROM " + QuoteIdentifier(a.Database()) + ".schema_migrations"

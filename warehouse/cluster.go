@@ -15,8 +15,7 @@ import (
 // name without it.
 const localSuffix = "_local"
 
-// storageClause matches an ALTER of how a shard stores its rows. A distributed table
-// stores none and rejects such a statement.
+// storageClause matches an ALTER of how a shard stores its rows, which a distributed table rejects.
 var storageClause = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
 
 // tableName matches each table that a copy writes to or reads from. A shard copies its own rows.

@@ -32,8 +32,7 @@ type statement struct {
 	// applies to the local table of each shard and to the distributed table.
 	table   string
 	shardBy string
-	// onlyIf names a table without which the statement is skipped: the table of a
-	// previous version whose rows are copied.
+	// onlyIf names the table of a previous version whose rows are copied. Without it the statement is skipped.
 	onlyIf string
 }
 
@@ -240,8 +239,7 @@ func (w *Warehouse) runStatement(ctx context.Context, node driver.Conn, s statem
 	return nil
 }
 
-// migrations returns every statement of the files, in order of the file names: first the
-// migrations, then the views.
+// migrations returns every statement of the files in order of their names: migrations, then views.
 func migrations(files fs.FS) ([]statement, error) {
 	names, err := fs.Glob(files, "*/*.sql")
 	if err != nil {

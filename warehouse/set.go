@@ -53,8 +53,7 @@ func (s *Set) Leave() {
 	s.pause()
 }
 
-// pause takes a member out of those that run, and starts what waits if it was the last.
-// The caller holds mu.
+// pause takes a member out of those that run; the last starts what waits. The caller holds mu.
 func (s *Set) pause() {
 	s.running--
 	if s.running > 0 {

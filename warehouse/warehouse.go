@@ -108,8 +108,7 @@ func (w *Warehouse) TellCommit(ctx context.Context) {
 // QueryTimeout bounds the duration of every query; zero leaves the bound of the server.
 func (w *Warehouse) QueryTimeout() time.Duration { return w.Conn.maxExecutionTime }
 
-// Open connects and migrates the schema where that is needed. It returns ErrUnreachable
-// when no server answers within o.Wait.
+// Open connects and migrates where needed: ErrUnreachable if no server answers within o.Wait.
 func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	options, err := connectOptions(o)
 	if err != nil {
@@ -186,8 +185,7 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	return options, nil
 }
 
-// isLocal reports whether all servers are on this machine, so that compression costs more than
-// it saves.
+// isLocal reports whether all servers are on this machine: compression costs more than it saves.
 func isLocal(addresses []string) bool {
 	return !slices.ContainsFunc(addresses, func(address string) bool {
 		host, _, err := net.SplitHostPort(address)

@@ -49,8 +49,7 @@ func (a Accounts) WritePayments(ctx context.Context, payments []governance.Payme
 
 // PaymentFilter selects payments; its zero value selects all.
 type PaymentFilter struct {
-	// ValidAfter selects authorizations that expire after it, Since payments that were
-	// claimed at or after it.
+	// ValidAfter selects authorizations that expire after it, Since payments claimed at or after it.
 	ValidAfter, Since time.Time
 	// State and Payer select payments in one state and of one payer; empty for any.
 	State governance.PaymentState
@@ -83,6 +82,5 @@ func (a Accounts) Payments(ctx context.Context, f PaymentFilter) ([]governance.P
 	}), err
 }
 
-// unixMilliseconds returns the milliseconds of a time; 0 for the zero time, which is
-// before all others.
+// unixMilliseconds returns the milliseconds of a time; 0 for the zero time.
 func unixMilliseconds(t time.Time) int64 { return max(t.UnixMilli(), 0) }

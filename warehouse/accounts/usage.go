@@ -21,8 +21,7 @@ type Usage struct {
 	governance.UsageCounts
 }
 
-// PutUsage writes the counts of sessions since their start. Writing equal or earlier
-// counts again changes nothing.
+// PutUsage writes the counts of sessions since their start. Earlier counts, again, change nothing.
 func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO usage_counts (token_id, day, route, session,
 		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage", counts,
@@ -40,8 +39,7 @@ func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, token
 		first.Format(time.DateOnly), last.Format(time.DateOnly), ids, ids)
 }
 
-// LastUsedDays returns the last day, midnight UTC, with a request of each token that was
-// used, by the token's id.
+// LastUsedDays returns the last day, midnight UTC, with a request of each token, by the token's id.
 func (a Accounts) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
 	return warehouse.FindBy[string, time.Time](ctx, a.w, "read the last use of tokens", sqlText("usage_last_days"))
 }

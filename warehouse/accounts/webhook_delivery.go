@@ -35,8 +35,7 @@ const (
 	// MaxMessageAge is how long ago something may have happened to be sent. Deliveries are
 	// kept twice as long, so that none is queued again.
 	MaxMessageAge = 30 * 24 * time.Hour
-	// maxBodyAge bounds how far back the rows of messages are looked for. It is beyond what
-	// deliveries are kept.
+	// maxBodyAge bounds how far back the rows of messages are looked for, beyond what deliveries are kept.
 	maxBodyAge = 4 * MaxMessageAge
 )
 
@@ -112,8 +111,7 @@ func (a Accounts) NextDelivery(ctx context.Context, endpointID string) (version 
 	return a.nextVersion(ctx, "webhook_deliveries", endpointID)
 }
 
-// DueDeliveries returns the first messages that each of some endpoints should get at a time:
-// up to limit for each, in order.
+// DueDeliveries returns the first messages, in order, that each endpoint should get: up to limit for each.
 func (a Accounts) DueDeliveries(ctx context.Context, endpointIDs []string, now time.Time, limit uint64) ([]Delivery, error) {
 	return warehouse.Find[Delivery](ctx, a.w, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)),
 		sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),

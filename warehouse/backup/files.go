@@ -48,8 +48,7 @@ type storedFile struct {
 	digest string
 }
 
-// writeFiles reads every file of a backup where the server wrote it, and writes the list of
-// them beside it.
+// writeFiles reads every file of a backup where the server wrote it, and writes their list beside it.
 func (s *session) writeFiles(ctx context.Context, m *Manifest) error {
 	found, err := serverFiles(ctx, s.written(), m.Name)
 	if err != nil {
@@ -178,8 +177,7 @@ func (s *session) checkFiles(ctx context.Context, m Manifest, files []storedFile
 	return s.checkContent(ctx, files)
 }
 
-// checkContent compares the content of files where the server reads them with their digests,
-// where there are any.
+// checkContent compares the content of files where the server reads them with their digests, if any.
 func (s *session) checkContent(ctx context.Context, files []storedFile) error {
 	sums := checking{session: s, total: size(objectsOf(files))}
 	for _, file := range files {

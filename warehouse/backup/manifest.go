@@ -32,8 +32,7 @@ const (
 var (
 	// errUnusable reports a backup whose files are not those that pnyx writes.
 	errUnusable = errors.New("the backup is damaged or was changed")
-	// tableName matches the names of databases and tables, which become parts of paths,
-	// statements and messages.
+	// tableName matches the names of databases and tables, which become parts of paths and statements.
 	tableName = regexp.MustCompile(`^[A-Za-z0-9_]{1,200}$`)
 )
 
@@ -93,8 +92,7 @@ func (m Manifest) Kind() string {
 // Entry is a backup in a list.
 type Entry struct {
 	Name string
-	// Manifest is nil for a backup that is being made or was broken off, and for one with a
-	// Problem.
+	// Manifest is nil for a backup that is being made, was broken off, or has a Problem.
 	Manifest *Manifest
 	// Problem says why the manifest is not used: it is none, or it is not signed with the key.
 	Problem error

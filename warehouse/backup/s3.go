@@ -163,8 +163,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// s3Error returns an error with the status and the reason of the store. A missing file is
-// fs.ErrNotExist.
+// s3Error returns an error with the store's status and reason; fs.ErrNotExist for a missing file.
 func s3Error(err error) error {
 	answer, is := errors.AsType[minio.ErrorResponse](err)
 	if !is || answer.StatusCode == 0 {

@@ -54,8 +54,7 @@ type store interface {
 	remove(ctx context.Context, key string) error
 }
 
-// checkKey returns errKey unless a key names a file below the destination, and does so in one
-// way only.
+// checkKey returns errKey unless a key names a file below the destination, in one way only.
 func checkKey(key string) error {
 	if len(key) > maxKeyBytes || !filepath.IsLocal(key) || path.Clean(key) != key || strings.Contains(key, `\`) ||
 		strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -76,8 +76,7 @@ func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield f
 	return warehouse.EachRow(rows, err, "read changes", yield)
 }
 
-// Beginning returns the place after which an epoch has at most so many rows; zero when it has no
-// more than that.
+// Beginning returns the place after which an epoch has at most so many rows; zero if it has no more.
 func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs, number uint64, err error) {
 	found, err := warehouse.FindOne[LoggedChange](ctx, l.w, "find the beginning of the changes",
 		"SELECT at_ms, number FROM changes WHERE epoch = {epoch:UInt64} ORDER BY at_ms DESC, number DESC LIMIT 1 OFFSET {rows:UInt64}",

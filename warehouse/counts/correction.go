@@ -14,8 +14,7 @@ import (
 type Correction struct {
 	governance.Correction
 	Ref record.RefHash `ch:"proposal_ref"`
-	// FromRevision is the revision of the publication that was corrected, and Revision of the
-	// publication that corrected it.
+	// FromRevision is that of the publication that was corrected, Revision of the one that corrected it.
 	FromRevision, Revision uint64
 }
 

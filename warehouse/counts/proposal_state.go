@@ -61,8 +61,7 @@ type ProposalState struct {
 	QuorumReached *bool // in the vote summary; nil if unknown
 	// BallotsObservedAt is when the import of the newest ballot began; nil for none.
 	BallotsObservedAt *governance.Timestamp
-	// StatedFingerprint is the fingerprint of upstream's statement on the result; zero in states
-	// of earlier versions.
+	// StatedFingerprint is of upstream's statement on the result; zero in states of earlier versions.
 	StatedFingerprint uint64
 	// Confirmed reports that the result is final and has every ballot, or is upstream's own.
 	Confirmed bool
@@ -74,8 +73,7 @@ type ProposalState struct {
 	Revision     uint64
 }
 
-// WriteProposalStates writes the states of one publication. A state replaces the states of
-// earlier revisions.
+// WriteProposalStates writes the states of one publication, in place of those of earlier revisions.
 func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
 	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {
@@ -152,8 +150,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 	}), err
 }
 
-// AddQualityFlag adds a quality flag to the published state of a proposal under a new
-// revision. The numbers stay.
+// AddQualityFlag adds a quality flag to a published state under a new revision. The numbers stay.
 func AddQualityFlag(
 	ctx context.Context, w *warehouse.Warehouse, ref record.RefHash, flag governance.QualityFlag, revision uint64,
 ) error {
@@ -174,8 +171,7 @@ func PublishedIdentities(
 		sqlText("proposal_state_identities"), refs)
 }
 
-// ProposalsDue returns the proposals that have changed by now, through the passing of time
-// alone, since they were published.
+// ProposalsDue returns the proposals that the passing of time has changed since they were published.
 func ProposalsDue(ctx context.Context, w *warehouse.Warehouse, now time.Time) ([]record.RefHash, error) {
 	return warehouse.Find[record.RefHash](ctx, w, "list proposals due", sqlText("proposal_state_due"), now.UnixMilli())
 }
@@ -220,8 +216,7 @@ func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSourc
 	return warehouse.GroupBy[record.SourceRef, record.RefHash](rows, err, "list proposals moved")
 }
 
-// UnpublishedProposals counts the proposals that batches have changed since they were
-// published, or that never were.
+// UnpublishedProposals counts the proposals that have changed since they were published, or never were.
 func UnpublishedProposals(ctx context.Context, w *warehouse.Warehouse) (uint64, error) {
 	return warehouse.FindValue[uint64](ctx, w, "count unpublished proposals", sqlText("proposal_state_unpublished"))
 }

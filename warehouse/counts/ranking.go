@@ -31,8 +31,7 @@ func MergedRankings(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 	return merged(ctx, w, "ranking", refs, selectRankings)
 }
 
-// selectRankings reads the rankings by proposal, and for each proposal the number of rows
-// of voters with a single row.
+// selectRankings is countedRows for rankings.
 func selectRankings(result driver.Rows, err error) (
 	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, _ error,
 ) {

@@ -89,8 +89,7 @@ func (r voteTotalsRow) totals() VoteTotals {
 	return t
 }
 
-// selectVoteTotals reads the totals by proposal, and for each the number of rows of voters
-// with a single row.
+// selectVoteTotals is countedRows for the totals.
 func selectVoteTotals(result driver.Rows, err error) (
 	totals map[record.RefHash]VoteTotals, single map[record.RefHash]uint64, _ error,
 ) {

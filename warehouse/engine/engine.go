@@ -49,8 +49,7 @@ type Options struct {
 	// Executable is the path of a program that passes ChildCommand to RunChild. Empty means the running program.
 	Executable string
 	Logger     *slog.Logger // nil for none
-	// Password is the password of User. Empty means a random one per start. Engines of
-	// one cluster must share a password (see Shards).
+	// Password is the password of User, the same in all engines of a cluster. Empty means a random one per start.
 	Password string
 	// TCPPort and HTTPPort are the ports to listen on. Zero means a free port.
 	TCPPort, HTTPPort int
@@ -63,13 +62,11 @@ type Options struct {
 	// AnalystPassword is the password of AnalystUser. Empty means one that is kept in the
 	// data folder from the first start on, see PasswordPath.
 	AnalystPassword string
-	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx_views.votes". It has no
-	// others.
+	// AnalystGrants are all rights of AnalystUser, such as "SELECT ON pnyx_views.votes".
 	AnalystGrants []string
 	// AnalystLimits bound each query of AnalystUser. A zero field means its default.
 	AnalystLimits AnalystLimits
-	// MaxMemory is the memory limit of the engine in bytes. Zero means 16 GiB. 60 % of
-	// the machine's memory is a limit in any case.
+	// MaxMemory is a limit in bytes; zero means 16 GiB. 60 % of the machine's memory is one in any case.
 	MaxMemory int64
 }
 
@@ -202,8 +199,7 @@ func (e *Engine) startFirst(ctx context.Context) error {
 	return err
 }
 
-// launch starts a process, waits until it answers, and publishes it in the data folder.
-// It kills a process that does not answer.
+// launch starts a process, waits until it answers, or kills it, and publishes it in the data folder.
 func (e *Engine) launch(ctx context.Context) error {
 	start := time.Now()
 	if err := removeStaleFiles(e.options.DataDir); err != nil {
@@ -233,8 +229,7 @@ func (e *Engine) waitReady(ctx context.Context, p *process) error {
 	return e.Instance().publish(e.options.DataDir)
 }
 
-// Instance returns the addresses and credentials of the engine. They stay the same until
-// Stop; EnginePID changes with a restart.
+// Instance returns addresses and credentials, which stay until Stop; EnginePID changes with a restart.
 func (e *Engine) Instance() Instance {
 	e.mu.Lock()
 	defer e.mu.Unlock()

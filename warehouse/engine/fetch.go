@@ -25,11 +25,9 @@ const progressInterval = time.Second
 
 // FetchOptions configure Fetch. The zero value is valid.
 type FetchOptions struct {
-	// CacheDir is the folder for the library. Empty means pnyx/engine/VERSION in the
-	// user's cache folder.
+	// CacheDir is the folder for the library; empty means pnyx/engine/VERSION in the user's cache folder.
 	CacheDir string
-	// Progress receives a line about the current step at least once a second. Calls do
-	// not overlap. Nil discards the lines.
+	// Progress receives a line about the current step once a second, if it is set. Calls do not overlap.
 	Progress func(line string)
 }
 
@@ -127,8 +125,7 @@ func (p npmPackage) install(ctx context.Context, dir string, report func(string)
 	return path, nil
 }
 
-// download runs npm pack, which downloads the tarball into dir. It returns the path and
-// the hash that npm states.
+// download runs npm pack, which downloads the tarball into dir, and returns its path and the stated hash.
 func (p npmPackage) download(ctx context.Context, dir string, report func(string)) (path, integrity string, err error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {

@@ -52,9 +52,7 @@ type Instance struct {
 	Started         time.Time `json:"started"`
 }
 
-// Find returns the engine that runs in a data folder. Any process that can read the
-// folder's files may call it. The error is [ErrNotRunning] if none runs, also after a
-// crash, and [ErrInUse] while an engine starts or stops.
+// Find returns the engine of a data folder: [ErrNotRunning] if none runs, [ErrInUse] while it starts or stops.
 func Find(dataDir string) (Instance, error) {
 	locked, err := isLocked(dataDir)
 	if err != nil {
@@ -111,8 +109,7 @@ func (i Instance) URL(database string) string {
 	return address("clickhouse", i.TCPAddr, i.User, i.Password, database)
 }
 
-// AnalystURL returns the address of the HTTP interface for AnalystUser, with a database as
-// its path.
+// AnalystURL returns the address of the HTTP interface for AnalystUser, with a database as path.
 func (i Instance) AnalystURL(database string) string {
 	return address("http", i.AnalystAddr, i.AnalystUser, i.AnalystPassword, database)
 }

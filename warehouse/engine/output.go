@@ -26,8 +26,7 @@ type output struct {
 	last    []string // the last complete lines
 }
 
-// Write implements io.Writer. It never fails and never blocks, since a blocked write
-// would block the engine.
+// Write implements io.Writer. It never fails, and never blocks: that would block the engine.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

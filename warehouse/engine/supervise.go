@@ -14,8 +14,7 @@ const (
 	stableAfter = time.Minute
 )
 
-// supervise restarts the engine whenever it ends, until ctx is done. e.process is then
-// the last process.
+// supervise restarts the engine whenever it ends, until ctx is done; e.process is then the last.
 func (e *Engine) supervise(ctx context.Context) {
 	defer close(e.supervised)
 	failures := 0

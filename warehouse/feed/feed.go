@@ -13,8 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// feedBatchSize is how many topics or recorded entries one read of the pending items
-// returns at most.
+// feedBatchSize bounds the topics or recorded entries of one read of what is pending.
 const feedBatchSize = 20_000
 
 // FeedItem identifies what rows of the feed are derived from: a proposal by its
@@ -40,8 +39,7 @@ type Feed struct{ w *warehouse.Warehouse }
 // NewFeed returns the feed of a warehouse.
 func NewFeed(w *warehouse.Warehouse) Feed { return Feed{w} }
 
-// WriteProgress records up to which revision the feed includes the items, as derived
-// by a rules version.
+// WriteProgress records up to which revision the feed includes items, by a rules version.
 func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
 	return warehouse.InsertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context, contracts)",
 		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {

@@ -15,8 +15,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ProposalSize is a proposal with its number of ballots, the measure of the work to
-// derive its feed rows.
+// ProposalSize is a proposal with its number of ballots, which measures its work.
 type ProposalSize struct {
 	Ref   record.RefHash `ch:"proposal_ref"`
 	Votes uint64

@@ -23,8 +23,7 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// maxBatchText is the maximum size of the texts of one batch in bytes, whatever its
-// number of records.
+// maxBatchText bounds the texts of one batch in bytes, whatever its number of records.
 const maxBatchText = 16 << 20
 
 // Options configure an import. Warehouse, BatchSize, RejectsDir and Logger are required.
@@ -154,8 +153,7 @@ func (r *importRun) readFiles(ctx context.Context, files []source.File) error {
 	return nil
 }
 
-// readFile sends the records of one file to the shards. It reports an unreadable file
-// as a problem; an error stops the import.
+// readFile sends the records of a file to the shards, or reports a problem with it; an error stops the import.
 func (r *importRun) readFile(file source.File) error {
 	reader, err := source.Open(file, r.MaxLineBytes)
 	if err != nil {
@@ -195,8 +193,7 @@ type fileImport struct {
 	rejected uint64
 }
 
-// readAll sends all records of a file to the shards. problem is the error that ended the
-// file early; err stops the import.
+// readAll sends all records of a file to the shards. problem ended the file early; err stops the import.
 func (f *fileImport) readAll(reader *source.Reader) (problem, err error) {
 	for {
 		next, err := reader.Next()

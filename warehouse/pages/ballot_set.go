@@ -25,8 +25,7 @@ type ballotRequest struct {
 	query.Ballots
 }
 
-// smallBallotPages reads pages of several proposals with one statement. The page is nil for
-// a proposal that has too many ballots.
+// smallBallotPages reads pages of several proposals at once; nil for one with too many ballots.
 func smallBallotPages(ctx context.Context, w *warehouse.Warehouse, requests []ballotRequest) ([][]LatestBallot, error) {
 	refs := warehouse.Values(requests, func(r ballotRequest) record.RefHash { return r.ref })
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)

@@ -53,8 +53,7 @@ func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(gove
 	return warehouse.EachRow(rows, err, "read the events of "+d.daoID, yield)
 }
 
-// Changes returns the keys in the log of changes after a place and up to another one, in
-// milliseconds.
+// Changes returns the keys in the log of changes after a place and up to another, in milliseconds.
 func (d DAORows) Changes(ctx context.Context, epoch, after, until uint64) ([]governance.Change, error) {
 	return warehouse.Find[governance.Change](ctx, d.w, "list the changes of "+d.daoID, "SELECT DISTINCT kind, key FROM changes "+
 		"WHERE epoch = {epoch:UInt64} AND at_ms > {after:UInt64} AND at_ms <= {until:UInt64} AND dao_id = {dao:String} ORDER BY kind, key",

@@ -157,8 +157,7 @@ func indexEntries(
 	return warehouse.Find[indexEntry](ctx, w, "look up proposals", sql, args...)
 }
 
-// descendingTime returns a number whose ascending order puts later times first and
-// unknown times last.
+// descendingTime returns a number that is less for a later time, and greatest for none.
 func descendingTime(stamp *governance.Timestamp) int64 {
 	if stamp == nil {
 		return math.MaxInt64

@@ -19,8 +19,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// ListVoters returns the first q.Limit voters of a DAO after q.After. A generation of
-// zero computes the ranking now.
+// ListVoters returns the first q.Limit voters of a DAO after q.After; generation 0 ranks them now.
 func ListVoters(ctx context.Context, w *warehouse.Warehouse, q query.Voters, generation uint64) ([]governance.DAOVoter, error) {
 	condition := "1"
 	args := []any{
@@ -202,8 +201,7 @@ func votesOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Voter
 	return votes, err
 }
 
-// ballotsOfSome returns the ballots of several voters that count, with one statement. They are
-// nil for a voter who has cast too many.
+// ballotsOfSome returns the ballots that count of several voters; nil for a voter who has cast too many.
 func ballotsOfSome(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]VoterBallot, error) {
 	wanted, err := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
 	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter", noReason)

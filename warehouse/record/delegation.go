@@ -49,8 +49,7 @@ type Delegation struct {
 	Delegator string
 	// Delegates are those who vote for the holder; none where the delegation ends.
 	Delegates []string
-	// Shares are the parts of the delegates, which add up to at most 1; empty for a single delegate
-	// with everything.
+	// Shares are the delegates' parts, which add up to at most 1; empty for one delegate with everything.
 	Shares []decimal.Decimal
 }
 

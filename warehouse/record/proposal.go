@@ -47,39 +47,30 @@ type Proposal struct {
 	SnapshotURL string `msgpack:",omitempty"`
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
-	// Origin names what states the proposal, for evidence: a block with its hash, or a
-	// message of the hub; empty for a file.
+	// Origin names what states the proposal: a block with its hash, or a message of the hub; empty for a file.
 	Origin string `msgpack:",omitempty"`
-	// Provisional is true if a block states something of the proposal or its ballots that
-	// is not final.
+	// Provisional is true if a block states something of it or its ballots that is not final.
 	Provisional bool `msgpack:",omitempty"`
-	// QuorumChoices are the choices whose power counts towards the quorum; nil for the
-	// provider's rule.
+	// QuorumChoices count towards the quorum; nil for the provider's rule.
 	QuorumChoices []string `msgpack:",omitempty"`
-	// OnchainID is the external id at provider governor, eip155:<chain>:<address>/<id>;
-	// empty for a proposal without a Governor.
+	// OnchainID is the external id at provider governor, eip155:<chain>:<address>/<id>.
 	OnchainID string `msgpack:",omitempty"`
-	// ScoresState is Snapshot's state of the stated scores: "final", "pending", "invalid";
-	// empty where upstream states none.
+	// ScoresState is Snapshot's state of the stated scores: "final", "pending", "invalid".
 	ScoresState string `msgpack:",omitempty"`
-	// StatedChoiceVotes are the stated numbers of ballots in the order of Choices; nil where
-	// upstream does not state all of them.
+	// StatedChoiceVotes are the numbers of ballots by Choices, if upstream states all of them.
 	StatedChoiceVotes []uint64 `msgpack:",omitempty"`
 	// QuorumType says what Quorum is needed for; empty for governance.QuorumOfApproval.
 	QuorumType governance.QuorumType `msgpack:",omitempty"`
-	// StatedActions is the number of calls that the proposal executes; nil if upstream states
-	// nothing of them.
+	// StatedActions is the number of calls that the proposal executes.
 	StatedActions *uint64 `msgpack:",omitempty"`
-	// VotingToken is the token whose balances are voting power, eip155:<chain>:<address>; empty
-	// if upstream states none.
+	// VotingToken is the token whose balances are voting power, eip155:<chain>:<address>.
 	VotingToken string `msgpack:",omitempty"`
 	Withdrawn   bool   `msgpack:",omitempty"`
 	// Actions are the calls until WithActions makes them records of their own.
 	Actions []*Action `msgpack:"-" ch:"-"`
 }
 
-// NeededQuorum returns the quorum as voting power; nil where there is none. Upstream
-// publishes one of zero where none applies.
+// NeededQuorum returns the quorum as voting power; nil for none, which upstream may state as zero.
 func (p *Proposal) NeededQuorum() *decimal.Decimal {
 	if p.Quorum == nil || !p.Quorum.IsPositive() {
 		return nil

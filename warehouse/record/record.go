@@ -73,8 +73,7 @@ func Keys(records []Record) []Key {
 	return keys
 }
 
-// SourceRef identifies an upstream source: a Snapshot space, a Tally organization or a
-// Discourse forum.
+// SourceRef identifies an upstream source: a space, an organization, a Governor or a forum.
 type SourceRef struct {
 	Provider governance.Provider
 	// ID is the space, the organization's slug or the forum's host.

@@ -52,8 +52,7 @@ type Category struct {
 	ID   string
 	Name string
 	Slug string
-	// Restricted is true if not everybody may read the category. Name and Slug are then empty,
-	// and its topics are withheld.
+	// Restricted is true if not everybody may read it. Name and Slug are then empty, its topics withheld.
 	Restricted bool `msgpack:",omitempty"`
 }
 

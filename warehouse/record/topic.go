@@ -36,8 +36,7 @@ type Topic struct {
 	Archived   bool
 	// Visible is false if the forum hides the topic from lists.
 	Visible bool
-	// Withdrawn is true if the forum has deleted the topic, or does not show it to everybody.
-	// Visible is then false.
+	// Withdrawn is true if it is deleted, or not shown to everybody. Visible is then false.
 	Withdrawn bool `msgpack:",omitempty"`
 }
 
@@ -52,8 +51,7 @@ func (*Topic) Kind() Kind { return KindTopic }
 // Key returns the host and the topic's id.
 func (t *Topic) Key() Key { return Key{t.Host, t.ExternalID} }
 
-// URL returns the address of the topic's page. The forum finds the topic by its number,
-// whatever the slug.
+// URL returns the address of the page, which the forum finds by the number, whatever the slug.
 func (t *Topic) URL() string {
 	parts := []string{"https://" + t.Host, "t"}
 	if t.Slug != "" {

@@ -58,8 +58,7 @@ func (c *ChangeSet) addVoter(ref record.RefHash, voter string) {
 	c.named++
 }
 
-// splitVoters returns the voters as the columns of the journal, where named is false for
-// a batch that does not name them.
+// splitVoters returns the voters as columns; named is false for a batch that does not name them.
 func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
 	proposals, voters = []string{}, []string{}
 	for ref, of := range c.Voters {

@@ -28,8 +28,7 @@ type ChainLog struct {
 	Withdrawn bool
 }
 
-// ChainLogKey is what a log is about. Proposals and ballots are computed from the logs with
-// one key.
+// ChainLogKey is what a log is about. Logs with one key make a proposal or a ballot.
 type ChainLogKey struct {
 	// Governor is the contract's address in lower case.
 	Governor string
@@ -52,8 +51,7 @@ func ChainLogs(ctx context.Context, w *warehouse.Warehouse, chainID, first, last
 		fmt.Sprintf(sqlText("chain_log"), "block_number BETWEEN ? AND ?"), chainID, first, last)
 }
 
-// ChainLogsAbout returns the logs with some keys, withdrawn ones included, in the order of
-// the chain.
+// ChainLogsAbout returns the logs with some keys, withdrawn ones too, in the order of the chain.
 func ChainLogsAbout(ctx context.Context, w *warehouse.Warehouse, chainID uint64, keys []ChainLogKey) ([]ChainLog, error) {
 	wanted, err := warehouse.ExternalTable("wanted_logs", keys,
 		func(k ChainLogKey) []any { return []any{k.Governor, k.ProposalID, k.Voter} },
@@ -70,8 +68,7 @@ func ChainLogsOf(ctx context.Context, w *warehouse.Warehouse, chainID uint64, go
 		fmt.Sprintf(sqlText("chain_log"), "governor = ? AND proposal_id = ?"), chainID, governor, proposal)
 }
 
-// TimelockLogs returns the logs of the timelock of a Governor, withdrawn ones included, in
-// the order of the chain.
+// TimelockLogs returns the logs of a Governor's timelock, withdrawn ones too, in the order of the chain.
 func TimelockLogs(ctx context.Context, w *warehouse.Warehouse, chainID uint64, governor string) ([]ChainLog, error) {
 	const condition = "governor = ? AND proposal_id >= '0x' AND proposal_id < '0y'"
 	return warehouse.Find[ChainLog](ctx, w, fmt.Sprintf("read the logs of the timelock of %s", governor),

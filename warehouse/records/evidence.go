@@ -19,8 +19,7 @@ func evidenceTable() table {
 	}
 }
 
-// Evidence returns the evidence on the proposals: analyses made upstream. Proposals
-// without one are missing.
+// Evidence returns analyses of proposals made upstream. Proposals without one are missing.
 func Evidence(
 	ctx context.Context, w *warehouse.Warehouse, proposals []record.ProposalRef,
 ) (map[record.ProposalRef]record.Evidence, error) {

@@ -62,8 +62,7 @@ func HeldBallots(
 	})
 }
 
-// HeldVoters counts the voters with a ballot that is not withdrawn on each proposal;
-// proposals without any are missing.
+// HeldVoters counts the voters with a ballot that is not withdrawn, of the proposals that have any.
 func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
 	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)),
 		sqlText("held_ballot_voters"), refs)

@@ -272,8 +272,7 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 	return nil
 }
 
-// MaxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one
-// block for the next.
+// MaxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one block.
 const MaxBlockRows = 8192
 
 // insert writes the rows of a part. The server collects their blocks and writes them as a

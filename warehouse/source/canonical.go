@@ -40,8 +40,7 @@ func readCanonical(in object) record.Record {
 	}
 }
 
-// readEvent reads a recorded event. Its item defaults to the proposal if it names one,
-// else to the DAO.
+// readEvent reads a recorded event. Its item is by default the proposal that it names, or the DAO.
 func readEvent(in object) *record.Event {
 	event := &record.Event{
 		ID:         in.get("eventId").identifier(),

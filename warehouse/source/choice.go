@@ -70,8 +70,7 @@ func (v value) choiceNumber() (key string, exists bool) {
 	return strconv.FormatUint(n, 10), true
 }
 
-// readChoices sets the choices of a list. One that repeats a choice supports none, as
-// upstream counts it.
+// readChoices sets the choices of a list. One with a choice twice supports none, as upstream counts it.
 func readChoices(choice value, ballot *record.Ballot) {
 	var keys []string
 	named := map[string]bool{}

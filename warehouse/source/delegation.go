@@ -35,8 +35,7 @@ func readDelegation(in object) *record.Delegation {
 	return d
 }
 
-// readPlaced reads the token of a statement, or where that is allowed the space of a registry,
-// and its place.
+// readPlaced reads the token of a statement, or the space of a registry if allowed, and its place.
 func readPlaced(in object, registry bool) record.Placed {
 	contract, space := in.get("token"), ""
 	if registry && contract.absent() && in.has("registry") {

@@ -88,8 +88,7 @@ func (v value) numericID() string {
 	return ""
 }
 
-// readTags reads an array of tags. A tag is a string or, in later versions of Discourse,
-// an object with a name.
+// readTags reads tags: strings or, in later versions of Discourse, objects with a name.
 func readTags(list value) []string {
 	var tags []string
 	for element := range list.elements() {

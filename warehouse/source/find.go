@@ -150,8 +150,7 @@ func (s *fileSearch) addFile(path string, info fs.FileInfo) {
 	}
 }
 
-// resolve returns the absolute path without symbolic links, so that a file has one
-// path. It returns path unchanged if that fails.
+// resolve returns the absolute path without symbolic links, or path unchanged if that fails.
 func resolve(path string) string {
 	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked
@@ -181,8 +180,7 @@ func hasImportName(path string) bool {
 	return strings.HasSuffix(name, ".ndjson") || strings.HasSuffix(name, ".jsonl")
 }
 
-// sniff sets Format, Kind and Host from the first record. A truncated file passes if
-// that record can be read.
+// sniff sets Format, Kind and Host from the first record; the file may be truncated after it.
 func (f *File) sniff(maxLine int) (err error) {
 	from, err := openStream(f.Path)
 	if err != nil {

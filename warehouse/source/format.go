@@ -8,8 +8,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Format is the name of a shape of lines: "Snapshot vote". The empty Format is the format of
-// a file without records.
+// Format is the name of a shape of lines: "Snapshot vote"; empty for a file without records.
 type Format string
 
 // The formats in which upstream systems answer.
@@ -110,8 +109,7 @@ func formatsInImportOrder() []format {
 	return sorted
 }
 
-// importRank returns the position of a kind in the import order. Canonical lines,
-// which have no kind, come last.
+// importRank returns the place of a kind in the import order. Canonical lines, without one, come last.
 func importRank(kind record.Kind) int {
 	if kind == "" {
 		return len(record.Kinds())

@@ -28,8 +28,7 @@ const DefaultMaxLineBytes = 8 << 20
 // ballotChunk is how many ballots of a file are allocated at once.
 const ballotChunk = 32
 
-// Reader reads the records of one file. Only BytesRead may be called concurrently with
-// another method.
+// Reader reads the records of one file. Only BytesRead may be called concurrently.
 type Reader struct {
 	file   File
 	format *format // nil for a file without records
@@ -116,8 +115,7 @@ func (r *Reader) reject(text []byte, read record.Record, reason string) error {
 	}
 }
 
-// BytesRead returns how many bytes of the file on disk have been read. It may be called
-// at any time.
+// BytesRead returns how many bytes of the file on disk have been read, at any time.
 func (r *Reader) BytesRead() int64 { return r.stream.fileBytes.read.Load() }
 
 // Close closes the file.

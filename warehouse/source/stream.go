@@ -57,19 +57,16 @@ func (s *stream) decompress() error {
 	return nil
 }
 
-// hasPrefix reports whether the text starts with prefix. The next read returns any
-// error of the underlying reader.
+// hasPrefix reports whether the text starts with prefix. The next read returns any error.
 func (s *stream) hasPrefix(prefix string) bool {
 	first, _ := s.text.Peek(len(prefix))
 	return bytes.Equal(first, []byte(prefix))
 }
 
-// close closes the file. The decompressor holds no resources, and its Close would only
-// repeat the error of its last read.
+// close closes the file. The decompressor holds no resources.
 func (s *stream) close() error { return s.file.Close() }
 
-// explainTruncation says that a compressed file is truncated, which gzip reports as an
-// unexpected EOF.
+// explainTruncation says that a file is truncated, which gzip reports as an unexpected EOF.
 func explainTruncation(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("file is truncated: %w", err)
@@ -77,8 +74,7 @@ func explainTruncation(err error) error {
 	return err
 }
 
-// boundedText is the text of a compressed file. It ends with an error where there is more of it
-// than maxRatio allows.
+// boundedText is the text of a compressed file, with an error beyond what maxRatio allows.
 type boundedText struct {
 	from io.Reader
 	file *counter

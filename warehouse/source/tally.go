@@ -139,8 +139,7 @@ func readVoteStats(stats value, decimals int32, proposal *record.Proposal) {
 	}
 }
 
-// addStatedVotes adds a number of voters to the proposal's. It rejects the line if the
-// sum overflows.
+// addStatedVotes adds voters to the proposal's. It rejects the line if the sum overflows.
 func addStatedVotes(voters value, proposal *record.Proposal) {
 	more := voters.count()
 	if more == nil {

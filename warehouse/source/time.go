@@ -76,8 +76,7 @@ func (v value) day() *governance.Timestamp {
 	return &midnight
 }
 
-// timeOrDay returns a stated time. If there is none it returns midnight UTC of the stated day,
-// and dayOnly.
+// timeOrDay returns a stated time or, with dayOnly, midnight UTC of the stated day.
 func timeOrDay(time, day value) (at *governance.Timestamp, dayOnly bool) {
 	if at = time.time(); at != nil { // a day may be stated as a time, too
 		return at, typeOf(time.json) == typeString && len(time.text()) == len("2006-01-02") && strings.Contains(time.text(), "-")

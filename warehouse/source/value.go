@@ -63,8 +63,7 @@ func (v value) absent() bool {
 	return found == typeMissing || found == typeNull
 }
 
-// is reports whether the value has the wanted type. It rejects the line if the value
-// has another type.
+// is reports whether the value has the wanted type. Another type rejects the line.
 func (v value) is(wanted jsonType) bool {
 	found := typeOf(v.json)
 	if found != wanted && !v.absent() {
@@ -81,8 +80,7 @@ func (v value) required(wanted jsonType) value {
 	return v
 }
 
-// require reports whether the value has the wanted type. It rejects the line if the
-// value is absent or has another type.
+// require reports whether the value has the wanted type. Without one, or with another, the line is rejected.
 func (v value) require(wanted jsonType) bool { return v.required(wanted).is(wanted) }
 
 // object returns the nested object. An absent object has no fields.
@@ -120,8 +118,7 @@ func (v value) objects() iter.Seq[object] {
 // text returns a string without surrounding whitespace.
 func (v value) text() string { return strings.TrimSpace(v.rawText()) }
 
-// multiline returns a string with LF line ends. It returns an empty string if there is
-// only whitespace.
+// multiline returns a string with LF line ends; empty if there is only whitespace.
 func (v value) multiline() string {
 	prose := strings.ReplaceAll(v.rawText(), "\r\n", "\n")
 	if strings.TrimSpace(prose) == "" {
@@ -148,8 +145,7 @@ func (v value) texts() []string {
 	return texts
 }
 
-// identifier returns a required string that serves as a key. It rejects empty and long
-// strings and control characters.
+// identifier returns a required key: not empty, not long, without control characters.
 func (v value) identifier() string {
 	if !v.require(typeString) {
 		return ""

@@ -69,8 +69,7 @@ func (p *Proxy) filter(w http.ResponseWriter, r *http.Request, parameters url.Va
 	return body, nil
 }
 
-// rewrite makes parameters of a client what the server gets, and returns why they are
-// refused, or "".
+// rewrite makes parameters of a client what the server gets, or returns why they are refused.
 func (p *Proxy) rewrite(parameters url.Values) string {
 	for name, values := range parameters {
 		if reason := p.refuseParameter(name, values); reason != "" {

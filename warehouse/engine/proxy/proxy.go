@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// MaxConnections bounds the clients that are connected at the same time. More are
-	// disconnected at once.
+	// MaxConnections bounds the connected clients. More are disconnected at once.
 	MaxConnections = 64
 	// headerTimeout bounds the time from the beginning of a request to the end of its
 	// header, and bodyTimeout to the end of its body.
@@ -87,8 +86,7 @@ func Start(listener net.Listener, o Options) *Proxy {
 	return p
 }
 
-// Close stops serving, disconnects the clients, which ends their queries, and waits until
-// that is done, until ctx is done at most.
+// Close stops serving, disconnects the clients, which ends their queries, and waits for that until ctx is done.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
