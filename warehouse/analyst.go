@@ -127,10 +127,9 @@ func (a *Analyst) Close() error {
 	return nil
 }
 
-// Ask runs a query, and writes the result to out as it arrives. format is the name of one
-// of ClickHouse's formats; a FORMAT clause in the query takes precedence. settings are
-// the format's settings, and are left out where the user may not set them. An error is the one
-// of the server: it may follow after a part of the result.
+// Ask runs a query, and writes the result to out as it arrives, in one of ClickHouse's formats unless the query
+// has a FORMAT clause. settings are left out where the user may not set them. An error of the server may follow
+// after a part of the result.
 func (a *Analyst) Ask(ctx context.Context, sql, format string, settings map[string]string, out io.Writer) error {
 	parameters := url.Values{"default_format": {format}}
 	maps.Copy(parameters, a.always)
@@ -211,8 +210,7 @@ func serverError(text []byte) error {
 	return errors.New(string(text))
 }
 
-// HTTPAddress returns the address of a server's HTTP interface, with the user and database
-// of its native address. It asks the server for the port, and takes the first host.
+// HTTPAddress returns the address of the HTTP interface of a server's first host, for its native address.
 func HTTPAddress(ctx context.Context, o Options) (string, error) {
 	if strings.HasPrefix(o.URL, "http") {
 		return o.URL, nil
@@ -246,10 +244,8 @@ func HTTPAddress(ctx context.Context, o Options) (string, error) {
 	return address.String(), nil
 }
 
-// AnalystGrants returns what the user analyst may read: the views, and the tables that
-// views read with the rights of their caller. The other views read with the rights of the
-// user who made them, so that all other tables are refused, among them signing keys, the
-// hashes of tokens and signed payments.
+// AnalystGrants returns what the user analyst may read: the views, and the tables that views read with the rights
+// of their caller. All other tables are refused, among them signing keys, hashes of tokens and signed payments.
 func AnalystGrants() []string {
 	grants := []string{"SELECT ON " + ViewsDatabase(DefaultDatabase) + ".*"} //nolint:unqueryvet // a right, no query
 	for _, table := range []string{"ballots", "proposal_states", "batches"} {

@@ -40,11 +40,9 @@ type Restored struct {
 	Base *Location
 }
 
-// Restore restores the rows of one shard to a database, which it drops first. No statement of
-// the backup runs: the tables are made by the migrations of this program, and RESTORE compares
-// them with the backup's before it takes any row. What else is in the backup is not
-// restored. Merges stay off, so that rows can be counted. Restore calls progress with the bytes
-// that are read and their total.
+// Restore restores the rows of one shard to a database, which it drops first, and nothing else. No statement of
+// the backup runs: migrations of this program make the tables, and RESTORE compares them with the backup's before
+// it takes any row. Merges stay off, so that rows can be counted. progress gets the bytes read and their total.
 func (a *Archive) Restore(
 	ctx context.Context, shard int, r Restored, database string, progress func(ctx context.Context, done, total uint64),
 ) error {

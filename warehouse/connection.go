@@ -9,10 +9,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// connection is a pool whose running statements end on the server: when a context ends, a
-// statement continues up to the deadline of the context or the bound of the server. The
-// driver would cancel it by closing the connection during the answer, and the embedded
-// engine aborts on such a reset. Its errors say ErrUnreachable where the connection failed.
+// connection is a pool whose running statements end on the server: up to the deadline of the context or the bound
+// of the server. The driver would close the connection during the answer, and the embedded engine aborts on such a
+// reset. Its errors say ErrUnreachable where the connection failed.
 type connection struct {
 	driver.Conn
 	// maxExecutionTime is the bound of the server on a statement; zero for none.
@@ -77,9 +76,8 @@ func (c connection) PrepareBatch(ctx context.Context, query string, options ...d
 	return measuredBatch{batch, ctx, c.metrics, query}, nil
 }
 
-// withoutCancel returns a context that never ends, with the deadline of ctx as a setting
-// for the server where it comes before the bound of the server, and a number of threads
-// unless that is zero.
+// withoutCancel returns a context that never ends, with settings for the server: the deadline of ctx, where it
+// comes before the server's bound, and a number of threads unless that is zero.
 func (c connection) withoutCancel(ctx context.Context, threads int) context.Context {
 	detached := context.WithoutCancel(ctx)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {

@@ -21,10 +21,9 @@ import (
 //go:embed migrations/*.sql views/*.sql
 var migrationFiles embed.FS
 
-// statement is one statement of a migration. Every statement is idempotent: two
-// processes may run it concurrently, and an interrupted migration runs again from the
-// start. Migrations only add, so that the previous version keeps working on the new
-// schema: a table gets a new name as a new table, and a column keeps its name.
+// statement is one statement of a migration. It is idempotent: two processes may run it concurrently, and an
+// interrupted migration runs again. Migrations only add, so that the previous version keeps working: a table gets
+// a new name as a new table, and a column keeps its name.
 type statement struct {
 	file string // the migration that contains it, for error messages
 	text string // without comments
@@ -51,9 +50,8 @@ func (w *Warehouse) Migrate(ctx context.Context) error {
 	return w.migrate(ctx, schemaCurrent)
 }
 
-// MigrateRestored is Migrate for a warehouse that was restored from a backup, which has no
-// views: this version's are made, also where a later version has changed the tables
-// before this one came back and was backed up.
+// MigrateRestored is Migrate for a warehouse restored from a backup, which has no views: this version's are made,
+// also where a later one has changed the tables before.
 func (w *Warehouse) MigrateRestored(ctx context.Context) error {
 	return w.migrate(ctx, schemaLater)
 }

@@ -42,9 +42,8 @@ func classifyError(err error) error {
 	return err
 }
 
-// Retry calls do until it succeeds, ctx ends or limit has passed, as long as it fails with
-// ErrUnreachable or because another user has yet to create the schema. Pauses double up to
-// maxPause, with jitter.
+// Retry calls do until it succeeds, ctx ends or limit has passed, as long as it fails with ErrUnreachable or
+// another user has yet to create the schema. Pauses double up to maxPause, with jitter.
 func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do func() error) error {
 	began, pause := time.Now(), firstPause
 	for {

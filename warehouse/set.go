@@ -8,10 +8,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Set lets several goroutines read with shared statements, because planning is most of
-// what a small statement costs. Its members read as they would alone, with a context of
-// With. Reads of one shape wait until every member waits or has left; then one statement
-// answers them all. An error of a statement is the error of all reads that it answers.
+// Set lets several goroutines read with shared statements, because planning is most of what a small one costs.
+// Reads of one shape, with a context of With, wait until every member waits or has left; then one statement
+// answers them all, and its error is the error of all.
 type Set struct {
 	slots chan struct{}
 

@@ -18,9 +18,8 @@ import (
 // microseconds.
 const rankShift = 60
 
-// ledgerRevision returns the revision by which the ledger keeps one state of a payment: a
-// settlement with its transaction, or else a settlement, or else the latest state. What is
-// known for certain stays, whichever node learns it, and in whatever order.
+// ledgerRevision returns the revision by which the ledger keeps one state of a payment: a settlement with its
+// transaction, or else a settlement, or else the latest state, in whatever order nodes learn them.
 func ledgerRevision(p governance.Payment) uint64 {
 	switch {
 	case p.State != governance.PaymentSettled:

@@ -30,8 +30,7 @@ type Token struct {
 	RevokedAt *time.Time
 }
 
-// Accounts is what a warehouse holds of callers: tokens, usage, payments, webhooks and keys. What it
-// holds is written at once, and no batch has it.
+// Accounts is what a warehouse holds of callers. What it holds is written at once, and no batch has it.
 type Accounts struct{ w *warehouse.Warehouse }
 
 // NewAccounts returns the accounts of a warehouse.

@@ -31,8 +31,7 @@ func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 		})
 }
 
-// UsageBetween returns the usage of the tokens, or of all when none are named, summed over
-// sessions, from the day first to the day last inclusive.
+// UsageBetween returns the usage of some tokens, or of all for none, from the day first to last, inclusive.
 func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
 	ids := warehouse.NonNilTexts(tokenIDs)
 	return warehouse.Find[Usage](ctx, a.w, "read usage", sqlText("usage_between"),

@@ -23,8 +23,7 @@ const (
 	maxDepth = 4
 )
 
-// isElement reports whether BACKUP writes an element inside of others. Another one may name a
-// place that the server reads from or writes to.
+// isElement reports whether BACKUP writes an element there. Another one may name any place to the server.
 func isElement(parents, name string) bool {
 	switch parents {
 	case "":

@@ -19,9 +19,8 @@ var (
 	ErrDiffers = errors.New("the restored rows differ from the manifest")
 )
 
-// Verify restores a backup, the newest for no name, to a database of its own beside the
-// warehouse, compares rows and checksums with the manifest, and drops the database. The
-// error is ErrDiffers if they are not the same.
+// Verify restores a backup, the newest for no name, beside the warehouse, compares rows and checksums with the
+// manifest, and drops that database. The error is ErrDiffers if they are not the same.
 func Verify(ctx context.Context, o Options, name string) (Manifest, error) {
 	s, m, base, err := openBackup(ctx, o, name)
 	if err != nil {
@@ -86,9 +85,8 @@ func openBackup(ctx context.Context, o Options, name string) (s *session, m Mani
 	return s, m, base, nil
 }
 
-// restoreAll restores all shards to a database, and compares it with the manifest. What the
-// server reads is checked before, and only rows come from the backup: tables are those that
-// this version's migrations make.
+// restoreAll restores all shards to a database, and compares it with the manifest. What the server reads is
+// checked before, and only rows come from the backup.
 func (s *session) restoreAll(ctx context.Context, m Manifest, base *Manifest, database string) error {
 	if base != nil {
 		if err := s.bring(ctx, *base); err != nil {

@@ -162,8 +162,7 @@ func AddQualityFlag(
 	return nil
 }
 
-// PublishedIdentities returns the identity under which each proposal was last published.
-// Proposals never published, and those published as withdrawn, are missing.
+// PublishedIdentities returns the identities that proposals were last published with, except as withdrawn.
 func PublishedIdentities(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {

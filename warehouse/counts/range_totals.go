@@ -135,8 +135,7 @@ func DAORangeStarts(ctx context.Context, w *warehouse.Warehouse, daoID string, s
 		"proposal_ref GLOBAL IN ("+sqlText("range_totals_voters_proposals")+")", clickhouse.Named("dao", daoID), size)
 }
 
-// RangeParticipation returns the participation of some ranges of a DAO's voters, in the order
-// of the ranges. The ranges are in order and do not overlap.
+// RangeParticipation is RangeTotals for the participation of a DAO's voters.
 func RangeParticipation(ctx context.Context, w *warehouse.Warehouse, daoID string, ranges []VoterRange) ([]Participation, error) {
 	type row struct {
 		// Place is the range's place.

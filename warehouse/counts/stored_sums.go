@@ -118,8 +118,7 @@ func storeTotals(
 	})
 }
 
-// StoredParticipation is ParticipationOf for a publication of everything: it counts the DAOs alone
-// whose ballots have changed since it last counted them.
+// StoredParticipation is to ParticipationOf what StoredVoteTotals is to VoteTotalsOf.
 func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
 	return storedSums(ctx, w, daoIDs, DAOFingerprints, storedParticipation, ParticipationOf, storeParticipation)
 }

@@ -28,9 +28,8 @@ const (
 	pipeFD = 4
 )
 
-// RunChild runs the engine in this process and returns the exit status. args are the
-// arguments after ChildCommand, which Start sets: the SHA-256 and the path of the library, then the
-// arguments of the engine.
+// RunChild runs the engine in this process and returns the exit status. args, which Start sets, are the SHA-256
+// and the path of the library, then the arguments of the engine.
 func RunChild(args []string) int {
 	// Only the parent's pipe ends the engine. Signals that a terminal or a service
 	// manager sends to all processes must not end it while the parent still writes. A client that
@@ -60,9 +59,8 @@ func endWithParent() {
 	}
 }
 
-// parentGone reports whether the other end of the pipe is closed. It waits for the given
-// number of milliseconds, without limit if that is negative. It reads nothing: the last
-// query of the engine does.
+// parentGone reports whether the other end of the pipe is closed. It waits for some milliseconds, without limit if
+// they are negative, and reads nothing: the last query of the engine does.
 func parentGone(milliseconds int) bool {
 	pipe := []unix.PollFd{{Fd: pipeFD}}
 	for {

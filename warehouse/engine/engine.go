@@ -28,8 +28,7 @@ import (
 )
 
 const (
-	// readyTimeout bounds the time until an engine answers its first query. It takes
-	// 0.3 s on an idle machine, and many times as long on a busy one.
+	// readyTimeout bounds the time to the first answer: 0.3 s idle, and many times as long on a busy machine.
 	readyTimeout = time.Minute
 	// lockTimeout is how long Start waits for the previous engine of the folder to end.
 	// It outlasts childGracePeriod, so that a start right after a crash succeeds.
@@ -53,14 +52,11 @@ type Options struct {
 	Password string
 	// TCPPort and HTTPPort are the ports to listen on. Zero means a free port.
 	TCPPort, HTTPPort int
-	// Shards are the native addresses, "host:port", of the shards of the cluster
-	// ClusterName, including this engine. All share User and Password.
+	// Shards are the native addresses of the cluster ClusterName, this engine's too. All share User and Password.
 	Shards []string
-	// AnalystListen is the address at which AnalystUser, and no other user, is let in, over
-	// HTTP. Empty means a free port of the loopback interface.
+	// AnalystListen is where AnalystUser alone is let in, over HTTP; empty means a free port on the loopback.
 	AnalystListen string
-	// AnalystPassword is the password of AnalystUser. Empty means one that is kept in the
-	// data folder from the first start on, see PasswordPath.
+	// AnalystPassword is AnalystUser's; empty means one that the data folder keeps, see PasswordPath.
 	AnalystPassword string
 	// AnalystGrants are all rights of AnalystUser, such as "SELECT ON pnyx_views.votes".
 	AnalystGrants []string
@@ -249,9 +245,8 @@ func (e *Engine) AwaitUsers(ctx context.Context) {
 	}
 }
 
-// Stop stops the engine and unlocks the data folder. Running queries have two seconds to
-// finish, or until the context is done; then Stop kills the process, which loses no
-// acknowledged data. Later calls return the result of the first.
+// Stop stops the engine and unlocks the data folder. Running queries have two seconds, or until the context is
+// done; killing the process loses no acknowledged data. Later calls return the first result.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()

@@ -31,10 +31,9 @@ type FetchOptions struct {
 	Progress func(line string)
 }
 
-// Fetch downloads the engine library for this platform and returns its path. It gets the
-// tarball (178 MB) from npm, checks it against the pinned hash and unpacks the library
-// (566 MB). If the library is in the cache and has its hash, Fetch returns its path; of
-// several concurrent processes one downloads. After an error the cache has no partial library.
+// Fetch returns the path of the engine library for this platform. Unless the cache has it with its hash, it gets
+// the tarball (178 MB) from npm, checks it, and unpacks the library (566 MB); of several processes one does. After
+// an error the cache has no partial library.
 func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	pkg, err := platformPackage()
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loadsLibraries reports whether this program can load the library. Loading needs the
-// system's C library, which a static program does not have.
+// loadsLibraries is true of a program with the system's C library, which loading needs.
 const loadsLibraries = true
 
 // runLibrary loads libchdb, which must have a SHA-256 unless that is empty, and calls it with the

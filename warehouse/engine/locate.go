@@ -43,8 +43,7 @@ type LocateOptions struct {
 	CacheDir string
 }
 
-// Locate returns the program to run: the library in options, or else the library that Fetch
-// has downloaded. The error is [ErrNoEngine] if there is none.
+// Locate returns the library in options, or else the downloaded one, or [ErrNoEngine].
 func Locate(options LocateOptions) (Program, error) {
 	if options.Library != "" && !loadsLibraries {
 		return Program{}, errStatic

@@ -15,9 +15,8 @@ const Version = "26.7.3-stable.1"
 type npmPackage struct {
 	name    string
 	version string
-	// integrity is the hash of the tarball in the registry's form, "sha512-" and base64.
-	// Empty means that the hash is not pinned: Fetch then trusts the hash that the
-	// registry states first, records it, and requires it from then on.
+	// integrity is the hash of the tarball, "sha512-" and base64. Empty means that it is not pinned: Fetch trusts
+	// what the registry states first, records it, and requires it from then on.
 	integrity string
 	// library is the SHA-256 of the unpacked library, in hexadecimal. Empty means that it
 	// is not pinned: the library must then have the hash that its receipt records.

@@ -101,8 +101,7 @@ type RecordedSignal struct {
 	Signal record.Signal
 }
 
-// PendingSignals returns some recorded signals that the feed does not include at their
-// revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
+// PendingSignals is PendingEvents for signals.
 func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
 	type row struct {
 		RecordedSignal
@@ -117,8 +116,7 @@ func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]Record
 	}), err
 }
 
-// RecordedType is a type of event or signal that upstream recorded about a proposal. The
-// feed does not derive that type for the proposal again.
+// RecordedType is a type that upstream recorded about a proposal. The feed does not derive it again.
 type RecordedType struct {
 	Ref record.RefHash `ch:"proposal_ref"`
 	// DAOID is the DAO that the record names, and Type the type of event or signal.
@@ -147,8 +145,7 @@ func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timesta
 	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
 }
 
-// ChangedSince returns the changes by DAO of rows of the feed that were written after a revision, of
-// one DAO or, without an id, of all.
+// ChangedSince returns the changes of rows written after a revision, of one DAO or, without an id, of all.
 func (f Feed) ChangedSince(ctx context.Context, daoID string, revision uint64) (map[string]DAOChanges, error) {
 	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("dao", daoID), clickhouse.Named("revision", revision))
 	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")

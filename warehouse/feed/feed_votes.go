@@ -102,8 +102,7 @@ type QuorumTime struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// QuorumTimes returns when each vote reached its quorum, by the ballots that count in
-// order of time. Votes that did not reach it are missing.
+// QuorumTimes returns when each vote reached its quorum. Votes that did not are missing.
 func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil

@@ -14,9 +14,8 @@ import (
 // one batch, the next is compared with what the warehouse holds.
 const shardCount = 2
 
-// shards write records concurrently with the reader. All records with one key go
-// through one shard in their order. So the last of them wins, and a shard never looks up
-// a key that another is writing.
+// shards write records concurrently with the reader. All records with one key go through one shard, in order: the
+// last one wins, and no shard looks up a key that another is writing.
 type shards struct {
 	*importRun
 	all     []*shard

@@ -95,9 +95,8 @@ func byPower() ballotOrder {
 	}
 }
 
-// beyond returns the condition for ballots after a position. It is written as two ranges of
-// the primary key, so that a page reads a few granules however many ballots have equal
-// power. A comparison of pairs would scan all ballots.
+// beyond returns the condition for ballots after a position, as two ranges of the primary key: a page reads a few
+// granules however many ballots have equal power. A comparison of pairs would scan all ballots.
 func (o ballotOrder) beyond() string {
 	return fmt.Sprintf("(%[1]s < %[2]s OR %[1]s = %[2]s AND voter < {voter:String})", o.column, o.value)
 }

@@ -58,8 +58,7 @@ func ListedVersions(
 	return warehouse.FindByRef[ListedVersion](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), refs)
 }
 
-// listed returns the current rows of the proposals, with the times and texts that lists
-// show or searches compare. Unlisted and withdrawn ones are missing.
+// listed returns the current rows of the proposals. Unlisted and withdrawn ones are missing.
 func listed(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]ListedProposal, error) {
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil

@@ -63,9 +63,8 @@ func ProposalsNamed(ctx context.Context, w *warehouse.Warehouse, name ProposalNa
 	})
 }
 
-// ProposalsLinked returns the first q.Limit proposals to which links have a name (see
-// governance.LinkedProposal), in order of their titles, that belong to the DAO and the
-// provider of q.
+// ProposalsLinked returns the first q.Limit proposals of q's DAO and provider to which links have a name (see
+// governance.LinkedProposal), in order of their titles.
 func ProposalsLinked(ctx context.Context, w *warehouse.Warehouse, name string, q query.Resolve) ([]ListedProposal, error) {
 	links, err := counts.LinkedProposals(ctx, w, nil, []string{name})
 	if err != nil {
@@ -108,9 +107,8 @@ func (e indexEntry) isCurrent(p ListedProposal) bool {
 	return e.Key == p.Key && e.Descending == descendingTime(p.CreatedAt)
 }
 
-// followIndex reads the entries of an index in order, and returns the current rows of the
-// first limit proposals for which holds is true of an entry. The function next reads the
-// entries after a given one; nil reads from the beginning.
+// followIndex reads the entries of an index in order, by next, after one or from the beginning for nil. It returns
+// the current rows of the first limit proposals for which holds is true of an entry.
 func followIndex(
 	ctx context.Context, w *warehouse.Warehouse, limit int,
 	next func(after *indexEntry, limit int) ([]indexEntry, error), holds func(indexEntry, ListedProposal) bool,

@@ -16,8 +16,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// staleRowMargin is the number of rows of an index that are read in addition to the
-// number needed, because some rows may be of an earlier version.
+// staleRowMargin is how many rows of an index are read beyond those needed: some may be outdated.
 const staleRowMargin = 20
 
 // Bands of an order. Active proposals come before pending ones, and both are sorted by

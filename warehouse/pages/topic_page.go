@@ -11,8 +11,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// topicPlace returns the expression by which an order sorts topics, and its value at a
-// position: a time in milliseconds, -1 for an unknown time, or the number of replies.
+// topicPlace returns the expression that sorts topics, and its value at a position; -1 for no time.
 func topicPlace(order query.TopicOrder, p query.TopicPosition) (expression string, place int64) {
 	switch order {
 	case query.TopicsByReplies:

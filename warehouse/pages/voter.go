@@ -45,9 +45,8 @@ func ListVoters(ctx context.Context, w *warehouse.Warehouse, q query.Voters, gen
 // with other voters' ballots: superseded and withdrawn ones are read with them.
 const MaxSharedVotes = 5000
 
-// VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
-// Those on spam are in no sum. DAOs is nil for a voter who has no ballot that counts, and was never
-// a side of a delegation.
+// VoterProfile returns the sums of a voter's ballots, by DAO in order of ids, without those on spam. DAOs is nil
+// for one who has no ballot that counts, and was never a side of a delegation.
 func VoterProfile(ctx context.Context, w *warehouse.Warehouse, voter string) (governance.VoterProfile, error) {
 	profile := governance.VoterProfile{VoterIdentity: voter}
 	votes, err := votesOf(ctx, w, voter)

@@ -76,8 +76,7 @@ func (*Delegation) Kind() Kind { return KindDelegation }
 func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 
 // DelegatePower is the voting power of a delegate from a block on, as the token states it. One of the zero
-// address, after all logs of a block, says that powers of earlier blocks are not known any more: the token
-// changes them without a log.
+// address, after all logs of a block, says that the token changes powers without a log: earlier ones are unknown.
 type DelegatePower struct {
 	Placed
 	Delegate string

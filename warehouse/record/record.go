@@ -90,8 +90,7 @@ type ProposalRef struct {
 // RefHash is the 128-bit identifier of a proposal in the warehouse.
 type RefHash [16]byte
 
-// Hash returns the proposal's identifier in the warehouse: the first 128 bits of the
-// SHA-256 of provider and external id, separated by a zero byte.
+// Hash returns the first 128 bits of the SHA-256 of provider and external id, separated by a zero byte.
 func (r ProposalRef) Hash() RefHash {
 	text := make([]byte, 0, 128) // on the stack; fits nearly every reference
 	text = append(append(append(text, r.Provider...), 0), r.ExternalID...)

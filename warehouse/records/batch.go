@@ -22,8 +22,7 @@ type ChangeSet struct {
 	Proposals map[record.RefHash]bool
 	// Sources are those with new records or a completed sync.
 	Sources map[record.SourceRef]bool
-	// Voters are those whose ballots may have changed, by proposal. It is nil where that is
-	// not known: then all ballots of Proposals may have.
+	// Voters are those whose ballots may have changed, by proposal; nil where that may be all of Proposals'.
 	Voters map[record.RefHash]map[string]bool
 	// Names is true if the batches have names of voters.
 	Names bool
@@ -121,9 +120,8 @@ func insertID(batchID uuid.UUID, kind record.Kind) string {
 	return batchID.String() + "-" + string(kind)
 }
 
-// closeBatch commits a batch whose records were written in part or not at all, as
-// CommitAbandoned does later: an open one hides what comes after it from the views. It waits
-// until no statement writes any more. A batch that cannot be closed stays open.
+// closeBatch commits a batch of which some records may be written, as CommitAbandoned does later, once no
+// statement writes any more: an open one hides what comes after it from the views.
 func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	const closePause = 50 * time.Millisecond // the time between two looks whether the inserts of a batch have ended
 	const closeTimeout = 10 * time.Second    // bounds how long a batch that failed is closed

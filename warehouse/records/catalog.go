@@ -35,8 +35,7 @@ type CatalogDAO struct {
 type CatalogSource struct {
 	Name    string
 	Flagged bool
-	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
-	// imports that read upstream to its end; nil for never.
+	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are when complete imports began last; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 	// FirstImportEndedAt is when the first import of its proposals ended; nil for never.
 	FirstImportEndedAt *governance.Timestamp
@@ -78,9 +77,8 @@ func (c Catalog) ownID(source record.SourceRef) string {
 	return id
 }
 
-// Forum returns the forum of a host. Each forum numbers its own topics, so the number
-// alone identifies a topic only in the first forum that a DAO names; in every other one
-// it is prefixed with the host.
+// Forum returns the forum of a host. Forums number their own topics: the number alone identifies a topic in the
+// first forum that a DAO names, and with the host before it in every other one.
 func (c Catalog) Forum(host string) Forum {
 	source := record.SourceRef{Provider: governance.Discourse, ID: host}
 	f := Forum{Host: host, DAOID: c.OwnerOf(source)}

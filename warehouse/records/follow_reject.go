@@ -27,8 +27,7 @@ type FollowReject struct {
 }
 
 const (
-	// maxRejectTexts bounds the rejected items of one source that are kept with their texts,
-	// and maxRejects those that are kept at all.
+	// maxRejectTexts bounds the items of one source that are kept with texts, maxRejects those kept at all.
 	maxRejectTexts, maxRejects = 1_000, 100_000
 	// MaxRejectID, MaxRejectReason and MaxRejectText are what is kept of one item, in bytes.
 	MaxRejectID, MaxRejectReason, MaxRejectText = 256, 1 << 10, 4 << 10

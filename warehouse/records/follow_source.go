@@ -29,8 +29,7 @@ type SourceFollow struct {
 	Status governance.SourceStatus
 	// Complete is true when all of the past has been read.
 	Complete bool
-	// Lacks says what the source states and is not held; empty for nothing. Callers of the API
-	// get no more than that there is something.
+	// Lacks says what the source states and is not held, of which callers learn only that; empty for nothing.
 	Lacks string
 	// Position is the cursor of the poller that has read furthest, as JSON.
 	Position string

@@ -68,9 +68,8 @@ func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHa
 		sqlText("held_ballot_voters"), refs)
 }
 
-// HeldTopics returns the records of a forum's topics as they were written last, withdrawn
-// ones included, in order of their text. Unknown topics are left out. The first posts are
-// read only for whole records.
+// HeldTopics returns the records of a forum's topics as they were written last, also withdrawn ones, in order of
+// their text. Unknown topics are left out, and the first posts unless whole records are asked for.
 func HeldTopics(ctx context.Context, w *warehouse.Warehouse, host string, ids []string, whole bool) ([]record.Topic, error) {
 	body := "''"
 	if whole {
@@ -80,8 +79,7 @@ func HeldTopics(ctx context.Context, w *warehouse.Warehouse, host string, ids []
 	return warehouse.SelectRows[record.Topic](rows, err, fmt.Sprintf("read the records of %d topics of %s", len(ids), host))
 }
 
-// VisibleTopics returns the numbers of a forum's topics that it showed when they were
-// written last, created since a time, except for some.
+// VisibleTopics returns the numbers of a forum's topics since a time that it showed, except for some.
 func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, since time.Time, except []string) ([]string, error) {
 	rows, err := queryForumTopics(ctx, w, sqlText("held_topic_visible"), host, except,
 		clickhouse.Named("host", host), clickhouse.Named("since", since.UnixMilli()))

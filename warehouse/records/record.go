@@ -33,8 +33,7 @@ type Import struct {
 
 // Counts counts the records of an Append by result.
 type Counts struct {
-	// New records had no earlier version, Changed ones replaced one, and Unchanged ones
-	// equalled the latest version and were not written.
+	// New records had no earlier version, Changed ones replaced one, Unchanged ones were not written.
 	New, Changed, Unchanged uint64
 }
 
@@ -234,9 +233,8 @@ type comparison struct {
 	firstVersion uint64
 }
 
-// compare selects the new and changed records of a part and gives each a version later than
-// the one that it replaces. An unchanged record of an import with an open batch is part of
-// the changes too: that import may have died before its commit.
+// compare selects the new and changed records of a part and gives each a version later than its stored one. An
+// unchanged one of an import with an open batch is a change too: that import may have died.
 func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error {
 	for i, r := range p.records {
 		fingerprint, err := record.Fingerprint(r)

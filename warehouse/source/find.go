@@ -94,8 +94,7 @@ func (s *fileSearch) add(path string) {
 	}
 }
 
-// addFolder adds the files below a folder whose names mark them for import. It reports whether
-// there are any, or the folder was added before.
+// addFolder adds the files below a folder marked for import, and reports whether there are any, or were.
 func (s *fileSearch) addFolder(folder string) (matched bool) {
 	truePath := resolve(folder)
 	if s.seen[truePath] {
@@ -202,8 +201,7 @@ func (f *File) sniff(maxLine int) (err error) {
 	return err
 }
 
-// sniffLines sets Format from the first line that matches a format. It returns an error
-// if there are lines and none of the first ones matches.
+// sniffLines sets Format from the first line that matches one. That none of the first does is an error.
 func (f *File) sniffLines(from *lines) error {
 	var first string
 	for range maxSniffedLines {

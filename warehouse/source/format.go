@@ -95,8 +95,7 @@ var formatTable = []format{ //nolint:gochecknoglobals // a constant table, read 
 	},
 }
 
-// hasSlugAndID reports whether an object has a name, a slug and an id of the given
-// type, which distinguishes two formats with the same fields.
+// hasSlugAndID tells two formats with the same fields apart by the type of the id.
 func hasSlugAndID(in object, id jsonType) bool {
 	return in.has("name") && in.has("slug") && typeOf(in.get("id").json) == id
 }

@@ -21,8 +21,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// DefaultMaxLineBytes is the default of the maximum length of a line: 8 MiB, far above the
-// longest texts of proposals and forum topics.
+// DefaultMaxLineBytes is the default maximum length of a line: 8 MiB, far above the longest texts.
 const DefaultMaxLineBytes = 8 << 20
 
 // ballotChunk is how many ballots of a file are allocated at once.

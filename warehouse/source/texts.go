@@ -5,9 +5,8 @@ import "strings"
 // textChunk is how many bytes of texts a file of ballots allocates at once.
 const textChunk = 32 << 10
 
-// texts makes strings, many of them in one allocation, which lives as long as any of them. It
-// is for records that are kept and dropped together, as the ballots of a batch are. The zero
-// texts allocates each string alone.
+// texts makes strings, many of them in one allocation, which lives as long as any: for records that are dropped
+// together, as the ballots of a batch. The zero texts allocates each string alone.
 type texts struct {
 	chunk strings.Builder
 	// size is the size of a chunk in bytes.

@@ -20,9 +20,8 @@ import (
 // parameters. Identifiers in use are shorter than 100; they become parts of sorting keys and of URLs.
 const maxIdentifier = 512
 
-// value is the value of a field or an element of an array. An accessor returns the zero
-// value if the value is missing or null, and rejects the line if it has another type.
-// Accessors that differ say so.
+// value is the value of a field or an element of an array. Unless they say so, accessors return the zero value if
+// it is missing or null, and reject the line if it has another type.
 type value struct {
 	line *line
 	// owner is the path of the object, name the field in it.
@@ -239,8 +238,7 @@ func (v value) boolOr(fallback bool) bool {
 	return v.json[0] == 't'
 }
 
-// power returns a number as voting power, or nil if the value is absent. rounded is
-// true if it had more decimal places than voting power keeps.
+// power returns a number as voting power, nil if absent, and whether it had more places than are kept.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
 	return v.amount(governance.ParsePower, "a number from 0")
 }
