@@ -125,16 +125,6 @@ func Keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V))
 	return found, err
 }
 
-// Grouped is Keyed for keys with several values, in the order of the rows.
-func Grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K][]V, error) {
-	found := map[K][]V{}
-	for _, row := range rows {
-		key, value := pair(row)
-		found[key] = append(found[key], value)
-	}
-	return found, err
-}
-
 // Values returns a value of each row, in their order.
 func Values[T, V any](rows []T, value func(T) V) []V {
 	values := make([]V, len(rows))

@@ -13,7 +13,7 @@ import (
 // Correction is one change of a published result.
 type Correction struct {
 	governance.Correction
-	Ref record.RefHash `ch:"proposal_ref"`
+	Ref record.RefHash `ch:"-"` // which Corrections does not set
 	// FromRevision is that of the publication that was corrected, Revision of the one that corrected it.
 	FromRevision, Revision uint64
 }
@@ -28,6 +28,6 @@ func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections [
 
 // Corrections returns the newest corrections of each proposal, at most 100, newest first.
 func Corrections(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
-	rows, err := warehouse.FindRefs[Correction](ctx, w, "read corrections", sqlText("correction_by_ref"), refs)
-	return warehouse.Grouped(rows, err, func(c Correction) (record.RefHash, Correction) { return c.Ref, c })
+	rows, err := w.QueryRefs(ctx, sqlText("correction_by_ref"), refs)
+	return warehouse.GroupBy[record.RefHash, Correction](rows, err, "read corrections")
 }

@@ -134,7 +134,8 @@ type DAOChanges struct {
 	// Events and Signals are true for a list with new rows.
 	Events, Signals bool
 	// EventIDs and SignalIDs identify the rows that are new, different or gone.
-	EventIDs, SignalIDs []string
+	EventIDs  []string `ch:"event_ids"`
+	SignalIDs []string `ch:"signal_ids"`
 }
 
 // BecameVisible returns the changes by DAO from rows of the feed whose time is later than
@@ -152,18 +153,12 @@ func (f Feed) ChangedSince(ctx context.Context, daoID string, revision uint64) (
 }
 
 func selectDAOChanges(result driver.Rows, err error, operation string) (map[string]DAOChanges, error) {
-	type row struct {
-		DAOID     string
-		EventIDs  []string `ch:"event_ids"`
-		SignalIDs []string `ch:"signal_ids"`
+	changes, err := warehouse.SelectBy[string, DAOChanges](result, err, operation)
+	for id, of := range changes {
+		of.Events, of.Signals = len(of.EventIDs) > 0, len(of.SignalIDs) > 0
+		changes[id] = of
 	}
-	rows, err := warehouse.SelectRows[row](result, err, operation)
-	return warehouse.Keyed(rows, err, func(r row) (string, DAOChanges) {
-		return r.DAOID, DAOChanges{
-			Events: len(r.EventIDs) > 0, EventIDs: r.EventIDs,
-			Signals: len(r.SignalIDs) > 0, SignalIDs: r.SignalIDs,
-		}
-	})
+	return changes, err
 }
 
 // NextVisible returns when the next row of the feed becomes visible after a time; zero for none.

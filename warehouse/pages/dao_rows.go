@@ -82,5 +82,9 @@ func (d DAORows) Ballots(ctx context.Context, refs []record.RefHash, limit int) 
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	sql := fmt.Sprintf(sqlText("ballot_page"), "proposal_ref, "+shownReason, "("+counting+")", "1", "proposal_ref, power")
 	rows, err := warehouse.FindRefs[row](ctx, d.w, "read the ballots of "+d.daoID, sql, refs, warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
-	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, LatestBallot) { return r.Ref, r.LatestBallot })
+	ballots := map[record.RefHash][]LatestBallot{}
+	for _, r := range rows {
+		ballots[r.Ref] = append(ballots[r.Ref], r.LatestBallot)
+	}
+	return ballots, err
 }
