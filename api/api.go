@@ -380,7 +380,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 	if err != nil {
 		return nil, err
 	}
-	answer.target, answer.tags = r.Target(), route.Tags(r.Params)
+	answer.target, answer.tags = r.Target(), r.Tags()
 	if a.purgeEnabled {
 		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}

@@ -112,7 +112,7 @@ func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	if !is || e.Status != http.StatusNotFound || !a.purgeEnabled {
 		return
 	}
-	keys := httpcache.SurrogateKeysOf(r.Route.Tags(r.Params))
+	keys := httpcache.SurrogateKeysOf(r.Tags())
 	setHeader(c, httpcache.HeaderSurrogateKey, keys.Spaced)
 	setHeader(c, httpcache.HeaderCacheTag, keys.Joined)
 }

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -74,17 +75,15 @@ func (b *Backend) unavailable(ctx context.Context, err error) error {
 
 // viewOf returns the handler of a route that answers with a view. complete changes what caches
 // hold to what answers have; nil changes nothing.
-func viewOf[Payload, Params any](
-	key func(Params) cache.Key, missing func(Params) *apierror.Error, complete func(*Backend, Params, *Payload),
-) func(*Backend, context.Context, *Request, Params) (Answer, error) {
-	return func(b *Backend, ctx context.Context, _ *Request, p Params) (Answer, error) {
+func viewOf[Payload, Params any](key func(Params) cache.Key, complete func(Params, *Payload)) handler[Params] {
+	return func(b *Backend, ctx context.Context, r *Request, p Params) (Answer, error) {
 		var payload Payload
-		view, err := b.view(ctx, key(p), &payload, missing(p))
+		view, err := b.view(ctx, key(p), &payload, r.missing())
 		if err != nil {
 			return Answer{}, err
 		}
 		if complete != nil {
-			complete(b, p, &payload)
+			complete(p, &payload)
 		}
 		return Answer{Data: payload, View: view, Source: httpcache.SourceRedis}, nil
 	}
@@ -113,7 +112,7 @@ func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *
 		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	if view, from, err = b.Pages.page(ctx, request); err == nil && view.Absent {
-		return cache.View{}, "", missing
+		return cache.View{}, "", cmp.Or(missing, apierror.Unavailable(errFillFailed))
 	}
 	return view, from, err
 }

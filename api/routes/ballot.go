@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -14,9 +13,6 @@ func ballotRoutes() []Route {
 			Title:   "List a proposal's ballots",
 			Summary: "The ballots of one proposal: one a voter, the latest.",
 			Returns: []governance.Ballot{}, Fresh: httpcache.Published(),
-		}, handler[query.Ballots]{
-			tags:   pageTags[query.Ballots],
-			answer: listHandler(func(q *query.Ballots) *apierror.Error { return apierror.NotFound("proposalKey", string(q.Proposal)) }),
-		}),
+		}, listHandler(query.Ballots.PositionOf)),
 	}
 }

@@ -22,27 +22,21 @@ func exportRoutes() []Route {
 			Title:   "List the parts of a ballot export",
 			Summary: "The parts in which all ballots of one proposal are downloaded, as they are at this moment.",
 			Returns: governance.BallotExport{}, Fresh: httpcache.Published(),
-		}, handler[query.BallotExport]{
-			tags:   func(q query.BallotExport) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
-			answer: (*Backend).ballotExport,
-		}),
+		}, (*Backend).ballotExport),
 		handle(Route{
 			ID: "proposals.export-part", Path: pathExport + "/:revision/:part", Tier: Plus, Addition: true,
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",
 			Returns: governance.ExportedBallot{}, Media: exportMedia(), Fresh: httpcache.Part(),
-		}, handler[query.BallotPart]{
-			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
-			answer: (*Backend).ballotPart,
-		}),
+		}, (*Backend).ballotPart),
 	}
 }
 
 // ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
-func (b *Backend) ballotExport(ctx context.Context, _ *Request, q query.BallotExport) (Answer, error) {
+func (b *Backend) ballotExport(ctx context.Context, r *Request, q query.BallotExport) (Answer, error) {
 	var export governance.BallotExport
-	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, apierror.NotFound("proposalKey", string(q.Proposal)))
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}

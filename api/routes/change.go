@@ -34,10 +34,7 @@ func changeRoutes() []Route {
 			Summary: "The keys of what was published since a cursor, oldest first, to ask for again; a page without rows costs nothing.",
 			Returns: []governance.Change{},
 			Fresh:   httpcache.Expiring("A full page never changes; one that may grow, `no-store`, is kept by nobody."),
-		}, handler[ChangeParams]{
-			tags:   func(ChangeParams) []cache.Tag { return nil },
-			answer: (*Backend).listChanges,
-		}),
+		}, (*Backend).listChanges),
 	}
 }
 

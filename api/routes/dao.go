@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -18,17 +17,14 @@ func daoRoutes() []Route {
 			ID: "daos.list", Path: "/v2/daos", Tier: Free,
 			Title:   "List DAOs",
 			Summary: "The DAOs, in order of their ids.",
-			Returns: []governance.DAOListItem{}, Fresh: httpcache.Published(),
-		}, handler[query.DAOs]{
-			tags:   func(query.DAOs) []cache.Tag { return []cache.Tag{cache.DAOIndexTag} },
-			answer: (*Backend).listDAOs,
-		}),
+			Returns: []governance.DAOListItem{}, Fresh: httpcache.Published(), tag: cache.DAOIndexTag,
+		}, (*Backend).listDAOs),
 		handle(Route{
 			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
 			Title:   "Get a DAO",
 			Summary: "One DAO: its proposals by state and outcome, and participation.",
 			Returns: governance.DAODetail{}, Fresh: httpcache.Published(),
-		}, handler[daoParams]{tags: daoParams.tags, answer: (*Backend).daoDetail}),
+		}, (*Backend).daoDetail),
 	}
 }
 
@@ -36,19 +32,17 @@ type daoParams struct {
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 }
 
-func (p daoParams) tags() []cache.Tag { return []cache.Tag{cache.DAOTag(p.DAOID)} }
-
 // daoDetail answers GET /v2/daos/:daoId.
-func (b *Backend) daoDetail(ctx context.Context, _ *Request, p daoParams) (Answer, error) {
+func (b *Backend) daoDetail(ctx context.Context, r *Request, p daoParams) (Answer, error) {
 	var detail governance.DAODetail
-	view, err := b.view(ctx, cache.DAODetailKey(p.DAOID), &detail, apierror.NotFound("daoId", p.DAOID))
+	view, err := b.view(ctx, cache.DAODetailKey(p.DAOID), &detail, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}
 	// How following goes is published more often than what the DAO's records add up to. The two are read one
 	// after the other, and a publication may come in between.
 	var status governance.DataStatus
-	unstated := apierror.NotFound("daoId", p.DAOID) // by an earlier version
+	unstated := r.missing() // by an earlier version
 	switch sources, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
 	case err == nil:
 		view.Revision = max(view.Revision, sources.Revision)

@@ -22,28 +22,22 @@ func daoExportRoutes() []Route {
 			Title:   "List the parts of a DAO's export",
 			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
 			Returns: governance.DAOExport{}, Fresh: httpcache.Published(),
-		}, handler[query.DAOExport]{
-			tags:   func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: (*Backend).daoExport,
-		}),
+		}, (*Backend).daoExport),
 		handle(Route{
 			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
 			Title:   "Download a part of a DAO's export",
 			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
 			Returns: governance.DAOExportRow{}, Media: exportMedia(), Fresh: httpcache.Part(),
-		}, handler[query.DAOPart]{
-			tags: func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(b *Backend, ctx context.Context, _ *Request, q query.DAOPart) (Answer, error) {
-				return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
-			},
+		}, func(b *Backend, ctx context.Context, _ *Request, q query.DAOPart) (Answer, error) {
+			return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
 		}),
 	}
 }
 
 // daoExport answers GET /v2/daos/:daoId/export.
-func (b *Backend) daoExport(ctx context.Context, _ *Request, q query.DAOExport) (Answer, error) {
+func (b *Backend) daoExport(ctx context.Context, r *Request, q query.DAOExport) (Answer, error) {
 	var export cache.DAOExport
-	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, apierror.NotFound("daoId", q.DAOID))
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}

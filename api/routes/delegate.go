@@ -1,9 +1,7 @@
 package routes
 
 import (
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
-	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -18,30 +16,19 @@ func delegateRoutes() []Route {
 				"null is not known, and ranked last.",
 			Returns: []governance.Delegate{},
 			Fresh:   httpcache.Expiring("Tokens state power in most blocks: pages expire, and none is purged."),
-		}, handler[query.Delegates]{
-			tags:   func(q query.Delegates) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: listHandler(func(q *query.Delegates) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
-		}),
+		}, listHandler(query.Delegates.PositionOf)),
 		handle(Route{
 			ID: "voters.delegations", Path: "/v2/voters/:voterIdentity/delegations", Tier: Plus, Addition: true,
 			Title:   "List a voter's delegations",
 			Summary: "To whom one voter delegates now, and who delegates to the voter, newest first.",
 			Returns: []governance.VoterDelegation{}, Fresh: httpcache.Voter(),
-		}, handler[query.VoterDelegations]{
-			tags: func(q query.VoterDelegations) []cache.Tag { return voterTags(q.Voter) },
-			answer: listHandler(func(q *query.VoterDelegations) *apierror.Error {
-				return apierror.NotFound("voterIdentity", string(q.Voter))
-			}),
-		}),
+		}, listHandler(query.VoterDelegations.PositionOf)),
 		handle(Route{
 			ID: "voters.open", Path: "/v2/voters/:voterIdentity/open", Tier: Plus, Addition: true,
 			Title: "List a voter's open votes",
 			Summary: "Open votes in which one voter has power, own or delegated, and has not voted, the nearest deadline first; " +
 				"power is as of the start of the vote, null where it is not known.",
 			Returns: []governance.OpenVote{}, Fresh: httpcache.Voter(),
-		}, handler[query.OpenVotes]{
-			tags:   func(q query.OpenVotes) []cache.Tag { return voterTags(q.Voter) },
-			answer: listHandler(func(q *query.OpenVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
-		}),
+		}, listHandler(query.OpenVotes.PositionOf)),
 	}
 }

@@ -3,7 +3,6 @@ package routes
 import (
 	"time"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/governance"
@@ -15,17 +14,13 @@ const MaxFeedWindow = 90 * 24 * time.Hour
 
 func eventRoutes() []Route {
 	return []Route{
-		handle(Route{
+		handleChecked(Route{
 			ID: "events.list", Path: "/v2/events", Tier: Standard,
 			Title:   "List events",
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: httpcache.Published(),
-		}, handler[query.Events]{
-			tags: pageTags[query.Events],
-			check: func(q query.Events) []param.Problem {
-				return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
-			},
-			answer: listHandler(func(q *query.Events) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
+		}, listHandler(query.Events.PositionOf), func(q query.Events) []param.Problem {
+			return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 		}),
 	}
 }

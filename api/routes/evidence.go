@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -22,19 +21,19 @@ func evidenceRoutes() []Route {
 			Fresh: httpcache.Expiring("A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it; " +
 				"while it is pending, `no-store`: the next request waits for it, too."),
 			Returns: governance.Evidence{}, kind: query.KindDossier,
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).evidence}),
+		}, (*Backend).evidence),
 	}
 }
 
 // evidence answers GET /v2/proposals/:proposalKey/evidence.
-func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
+func (b *Backend) evidence(ctx context.Context, r *Request, p proposalParams) (Answer, error) {
 	var evidence governance.Evidence
-	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, apierror.NotFound("proposalKey", string(p.Key)))
+	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}
 	found := Answer{View: view, Source: httpcache.SourceRedis, ByContent: true}
-	computed, from, err := b.dossier(ctx, p.Key)
+	computed, from, err := b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: p.Key}), r.missing())
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
 	}
@@ -56,7 +55,3 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 // dossierWait is how long an answer waits for a dossier. Most take a tenth of it. Evidence is worth having without, and a
 // worker makes the dossier for the next caller, but each answer has its price.
 const dossierWait = time.Second
-
-func (b *Backend) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, httpcache.Source, error) {
-	return b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), apierror.NotFound("proposalKey", string(key)))
-}

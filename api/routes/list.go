@@ -31,13 +31,13 @@ func listPage[Row, Position any](
 	return cutPage(r, cursors, limit, rows, q.PositionOf, found)
 }
 
-// listHandler returns the handler of a list; missing returns the error of one that does not exist.
+// listHandler returns the handler of a list, of which it gets a method, so that callers name no type.
 func listHandler[Row, Position, Query any, Pointer interface {
 	*Query
 	listQuery[Row, Position]
-}](missing func(Pointer) *apierror.Error) func(*Backend, context.Context, *Request, Query) (Answer, error) {
+}](_ func(Query, Row) Position) handler[Query] {
 	return func(b *Backend, ctx context.Context, r *Request, q Query) (Answer, error) {
-		return listPage(ctx, b, r, Pointer(&q), missing(&q))
+		return listPage(ctx, b, r, Pointer(&q), r.missing())
 	}
 }
 
@@ -85,9 +85,4 @@ func invalidCursor(cursor string, err error) *apierror.Error {
 	return apierror.Validation([]param.Problem{{
 		Parameter: one.Name, Given: cursor, Message: err.Error(), Allowed: one.Allowed(), Fix: one.Fix(""),
 	}}, 0)
-}
-
-// pageTags returns the tags of a page: the tag of the scope whose version it depends on.
-func pageTags[Query query.Page](q Query) []cache.Tag {
-	return []cache.Tag{cache.ScopeTag(q.Scope())}
 }

@@ -3,7 +3,6 @@ package routes
 import (
 	"context"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -19,26 +18,21 @@ func metaRoutes() []Route {
 			ID: "meta.pricing", Path: PathPricing, Tier: Free,
 			Title:   "Get prices",
 			Summary: "What every route costs at the moment.",
-			Returns: governance.Pricing{}, Fresh: httpcache.Pricing(),
-		}, handler[noParams]{
-			tags:   func(noParams) []cache.Tag { return []cache.Tag{cache.PricingTag} },
-			answer: (*Backend).pricing,
-		}),
+			Returns: governance.Pricing{}, Fresh: httpcache.Pricing(), tag: cache.PricingTag,
+		}, (*Backend).pricing),
 		handle(Route{
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
-			Returns: governance.DataStatus{},
-			Fresh:   httpcache.Expiring("It states how far followed sources lag, in seconds, and is renewed without a purge."),
-		}, handler[statusParams]{tags: statusParams.tags, answer: dataStatus}),
+			Returns: governance.DataStatus{}, tag: cache.StatusTag,
+			Fresh: httpcache.Expiring("It states how far followed sources lag, in seconds, and is renewed without a purge."),
+		}, (*Backend).dataStatus),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{}, Account: (*Backend).usage,
-		}, handler[noParams]{
-			tags: func(noParams) []cache.Tag { return nil },
-		}),
+		}, (handler[noParams])(nil)),
 	}
 }
 
@@ -54,32 +48,16 @@ type statusParams struct {
 	DAOID string `param:"daoId" exists:"true" doc:"The DAO to ask about; all of them when left out." example:"uniswap"`
 }
 
-func (p statusParams) tags() []cache.Tag {
-	if p.DAOID == "" {
-		return []cache.Tag{cache.StatusTag}
-	}
-	return []cache.Tag{cache.DAOTag(p.DAOID)}
-}
-
 // dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published: what has
 // stopped would else be 304 with the lag that it had.
-func dataStatus(b *Backend, ctx context.Context, r *Request, p statusParams) (Answer, error) {
-	found, err := viewOf(
-		func(p statusParams) cache.Key { return cache.DataStatusKey(p.DAOID) },
-		func(p statusParams) *apierror.Error {
-			if p.DAOID == "" {
-				return nil
-			}
-			return apierror.NotFound("daoId", p.DAOID)
-		}, stateLags,
-	)(b, ctx, r, p)
-	found.ByContent = true
-	return found, err
-}
-
-// stateLags sets how far sources lag at the time of the answer.
-func stateLags(b *Backend, _ statusParams, status *governance.DataStatus) {
+func (b *Backend) dataStatus(ctx context.Context, r *Request, p statusParams) (Answer, error) {
+	var status governance.DataStatus
+	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, r.missing())
+	if err != nil {
+		return Answer{}, err
+	}
 	for i := range status.Sources {
 		status.Sources[i].SetLag(b.Now())
 	}
+	return Answer{Data: status, View: view, Source: httpcache.SourceRedis, ByContent: true}, nil
 }

@@ -23,42 +23,36 @@ var errListUnpublished = errors.New("the list of proposals is not published yet"
 // would match the path of resolve, which therefore comes first.
 func proposalRoutes() []Route {
 	return []Route{
-		handle(Route{
+		handleChecked(Route{
 			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
 			Title:   "List proposals",
 			Summary: "Proposals of all DAOs or of one, filtered and in order.",
 			Returns: []governance.ProposalListItem{}, Fresh: httpcache.Published(),
-		}, handler[query.Proposals]{
-			tags: pageTags[query.Proposals], check: checkProposals, answer: (*Backend).listProposals,
-		}),
-		handle(Route{
+		}, (*Backend).listProposals, checkProposals),
+		handleChecked(Route{
 			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
 			Title: "Resolve a proposal",
 			Summary: "The proposals that an address, a title or an id may mean, the best match first. " +
 				"Give exactly one of url, title and externalId.",
 			Returns: governance.Resolution{}, Fresh: httpcache.Published(),
-		}, handler[query.Resolve]{
-			tags: pageTags[query.Resolve], check: checkResolve, answer: (*Backend).resolveProposal,
-		}),
+		}, (*Backend).resolveProposal, checkResolve),
 		handle(Route{
 			ID: "proposals.detail", Path: governance.PathProposal, Tier: Plus,
 			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
 			Returns: governance.ProposalDetail{}, Fresh: httpcache.Published(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: viewOf(
-			func(p proposalParams) cache.Key { return cache.ProposalDetailKey(p.Key) }, proposalParams.missing,
-			func(_ *Backend, p proposalParams, detail *governance.ProposalDetail) {
+		}, viewOf(
+			func(p proposalParams) cache.Key { return cache.ProposalDetailKey(p.Key) },
+			func(p proposalParams, detail *governance.ProposalDetail) {
 				detail.Related = governance.RelatedTo(p.Key)
 			},
-		)}),
+		)),
 		handle(Route{
 			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: Plus,
 			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Returns: governance.VoteSummary{}, Fresh: httpcache.Published(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: viewOf[governance.VoteSummary](
-			func(p proposalParams) cache.Key { return cache.VoteSummaryKey(p.Key) }, proposalParams.missing, nil,
-		)}),
+		}, viewOf[governance.VoteSummary](func(p proposalParams) cache.Key { return cache.VoteSummaryKey(p.Key) }, nil)),
 	}
 }
 
@@ -113,10 +107,4 @@ func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resol
 
 type proposalParams struct {
 	Key governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
-}
-
-func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
-
-func (p proposalParams) missing() *apierror.Error {
-	return apierror.NotFound("proposalKey", string(p.Key))
 }

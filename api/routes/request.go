@@ -10,10 +10,14 @@ import (
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
+	"github.com/maypok86/otter/v2"
 
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // Request is a request to a route, with parsed parameters. It is immutable, so that all
@@ -98,6 +102,45 @@ func (r *Request) Media() string {
 // daoFilter returns the DAO that rows are selected by; empty for none.
 func (r *Request) daoFilter() string {
 	return r.valueOf(func(p param.Param) bool { return p.Name == "daoId" && p.In != param.InPath && !p.MustExist })
+}
+
+// subject returns the parameter that names what has to exist, and its text; both are empty for a list of everything.
+func (r *Request) subject() (name, text string) {
+	for i, one := range r.Route.Params {
+		if (one.In == param.InPath || one.MustExist) && r.values[i] != "" {
+			return one.Name, r.values[i]
+		}
+	}
+	return "", ""
+}
+
+// missing is the error of a subject that does not exist; nil where there is none.
+func (r *Request) missing() *apierror.Error {
+	if name, text := r.subject(); name != "" {
+		return apierror.NotFound(name, text)
+	}
+	return nil
+}
+
+// Tags returns the tags of answers to the request: of its subject, its route, or the scope of its page.
+func (r *Request) Tags() []cache.Tag {
+	switch name, text := r.subject(); name {
+	case "daoId":
+		return []cache.Tag{cache.DAOTag(text)}
+	case "proposalKey":
+		return []cache.Tag{cache.ProposalTag(governance.ProposalKey(text))}
+	case "topicKey":
+		return []cache.Tag{cache.TopicTag(governance.TopicKey(text))}
+	case "voterIdentity":
+		return []cache.Tag{cache.VoterTag(text)}
+	}
+	if page, is := r.Params.(query.Page); is {
+		return []cache.Tag{cache.ScopeTag(page.Scope())}
+	}
+	if r.Route.tag != "" {
+		return []cache.Tag{r.Route.tag}
+	}
+	return nil
 }
 
 // valueOf returns the text of a parameter; empty where there is none.
@@ -244,4 +287,86 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 		problem.Fix = "use " + meant + "=" + given + " instead"
 	}
 	return problem
+}
+
+// Canonical returns the request in canonical form: the route and every parameter, in the
+// order of the route, with defaults. It is the key for ETags, payments and local copies.
+func (r *Request) Canonical() string {
+	var text strings.Builder
+	text.WriteString(r.Route.ID)
+	for i, one := range r.Route.Params {
+		value := r.values[i]
+		if value == "" {
+			continue
+		}
+		if one.Kind == param.EnumList {
+			value = "[" + strings.ReplaceAll(value, ",", " ") + "]"
+		}
+		text.WriteString("\x00" + one.Name + "=" + value)
+	}
+	return text.String()
+}
+
+// Target returns the canonical URL of the request: parameters in the order of the route,
+// each in canonical form, without defaults. Shared caches use it as the key for all
+// spellings of the request.
+func (r *Request) Target() string { return r.TargetAt(r.Cursor()) }
+
+// TargetAt returns the canonical URL of another page of the same list.
+func (r *Request) TargetAt(cursor string) string {
+	path, query := r.Route.Path, ""
+	for i, one := range r.Route.Params {
+		value := r.values[i]
+		if one.Kind == param.Cursor {
+			value = cursor
+		}
+		switch {
+		case one.In == param.InPath:
+			path = strings.Replace(path, ":"+one.Name, escaped(value), 1)
+		case value != "" && value != one.Default:
+			query += "&" + one.Name + "=" + escaped(value)
+		}
+	}
+	if query == "" {
+		return path
+	}
+	return path + "?" + query[1:]
+}
+
+// escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a query.
+func escaped(value string) string {
+	return strings.NewReplacer("+", "%20", "%2C", ",", "%3A", ":").Replace(url.QueryEscape(value))
+}
+
+// Bounds of Parsed: a megabyte.
+const (
+	maxParsed      = 1024
+	maxParsedBytes = 256
+)
+
+// Parsed keeps parsed requests by their addresses: most requests repeat one, and parsing takes almost
+// half of the time of a handler whose answer the node has a copy of. It is safe for concurrent use.
+type Parsed struct {
+	requests *otter.Cache[string, *Request]
+}
+
+// NewParsed returns a Parsed that keeps none.
+func NewParsed() *Parsed {
+	return &Parsed{otter.Must(&otter.Options[string, *Request]{MaximumSize: maxParsed})}
+}
+
+// Parse is Route.Parse for a request to the route. What it returns is shared.
+func (p *Parsed) Parse(r *Route, c *fiber.Ctx) (*Request, error) {
+	address := c.Request().Header.RequestURI() // as it was sent: Request.RequestURI writes all forms of a path alike
+	if len(address) > maxParsedBytes {
+		return r.Parse(c)
+	}
+	if known, is := p.requests.GetIfPresent(utils.UnsafeString(address)); is && known.Route.ID == r.ID {
+		return known, nil
+	}
+	parsed, err := r.Parse(c)
+	if err == nil {
+		p.requests.Set(string(address), parsed)
+	}
+	return parsed, err
 }

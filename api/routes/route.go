@@ -65,8 +65,9 @@ type Route struct {
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
-	// Tags, check and Answer belong to the route's handler.
-	Tags   func(params any) []cache.Tag
+	// tag is on answers about no one subject; empty for the scope of a page, or none.
+	tag cache.Tag
+	// check and Answer belong to the route's handler.
 	check  func(params any) []param.Problem
 	Answer func(*Backend, context.Context, *Request) (Answer, error)
 	// Account answers requests about a token instead; it is set for TokenOnly routes.
@@ -74,29 +75,23 @@ type Route struct {
 }
 
 // handler answers requests to a route, whose parameters are the tagged fields of Params.
-type handler[Params any] struct {
-	tags func(Params) []cache.Tag
-	// check looks at parameters together. It runs even when some could not be parsed,
-	// whose fields are zero then. Nil checks nothing.
-	check  func(Params) []param.Problem
-	answer func(*Backend, context.Context, *Request, Params) (Answer, error)
+type handler[Params any] = func(*Backend, context.Context, *Request, Params) (Answer, error)
+
+func handle[Params any](route Route, answer handler[Params]) Route {
+	return handleChecked(route, answer, func(Params) []param.Problem { return nil })
 }
 
-func handle[Params any](route Route, h handler[Params]) Route {
+// handleChecked is handle with a check of parameters together. It runs even when some could not be parsed, whose
+// fields are zero then.
+func handleChecked[Params any](route Route, answer handler[Params], check func(Params) []param.Problem) Route {
 	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
 	if page, is := any(*new(Params)).(query.Page); is {
 		route.kind = page.Kind()
 	}
-	route.Tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
-	route.check = func(params any) []param.Problem {
-		if h.check == nil {
-			return nil
-		}
-		return h.check(valueOf[Params](params))
-	}
+	route.check = func(params any) []param.Problem { return check(valueOf[Params](params)) }
 	route.Answer = func(b *Backend, ctx context.Context, r *Request) (Answer, error) {
-		return h.answer(b, ctx, r, valueOf[Params](r.Params))
+		return answer(b, ctx, r, valueOf[Params](r.Params))
 	}
 	return route
 }
@@ -195,4 +190,45 @@ func (r *Route) Scope() access.Scope {
 		return access.V2Plus
 	}
 	return access.V2Standard
+}
+
+// Answer is what a handler returns.
+type Answer struct {
+	// Data becomes the member data of the envelope.
+	Data any
+	// File is sent instead of an envelope; nil for none.
+	File *File
+	// View is the view that the data was read from. meta contains its time and readiness.
+	View   cache.View
+	Page   *Page
+	Source httpcache.Source
+	// NodeLocal says that the data comes from the node's settings, which no publication changes.
+	NodeLocal bool
+	// Dated says that the answer changes as time passes, from view.FreshUntil on.
+	Dated bool
+	// ByContent says that answers of one revision may differ: a dossier is pending before it is there, and
+	// rests on more than its own proposal; a DAO consists of two views; lags grow.
+	ByContent bool
+	// Live says that the next request may get more, so that no cache keeps the answer, and
+	// empty that it has no rows and costs nothing.
+	Live, Empty bool
+	Hint        string
+}
+
+// File is an answer without an envelope. Its bytes are the same for all callers, and for
+// as long as its path exists.
+type File struct {
+	cache.File
+
+	Media string
+}
+
+// Page describes which part of a list an answer is.
+type Page struct {
+	// Limit is the number of rows that was requested.
+	Limit int `json:"limit"`
+	// HasMore says that there is a next page.
+	HasMore bool `json:"hasMore"`
+	// NextCursor is the cursor of the next page; null on the last one.
+	NextCursor *string `json:"nextCursor"`
 }

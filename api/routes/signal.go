@@ -3,7 +3,6 @@ package routes
 import (
 	"context"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/governance"
@@ -13,16 +12,13 @@ import (
 // signalRoutes are about what deserves attention.
 func signalRoutes() []Route {
 	return []Route{
-		handle(Route{
+		handleChecked(Route{
 			ID: "signals.list", Path: "/v2/signals", Tier: Standard,
 			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
 			Returns: []governance.Signal{}, Fresh: httpcache.Signal(),
-		}, handler[query.Signals]{
-			tags: pageTags[query.Signals], answer: (*Backend).listSignals,
-			check: func(q query.Signals) []param.Problem {
-				return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
-			},
+		}, (*Backend).listSignals, func(q query.Signals) []param.Problem {
+			return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 		}),
 	}
 }
@@ -31,7 +27,7 @@ func signalRoutes() []Route {
 // answer, which is fresh until the next deadline.
 func (b *Backend) listSignals(ctx context.Context, r *Request, q query.Signals) (Answer, error) {
 	limit := q.Limit
-	rows, cursors, found, err := readPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
+	rows, cursors, found, err := readPage(ctx, b, r, &q, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}

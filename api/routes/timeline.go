@@ -17,23 +17,20 @@ import (
 // timelineRoutes are about a DAO by month.
 func timelineRoutes() []Route {
 	return []Route{
-		handle(Route{
+		handleChecked(Route{
 			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
 			Title:   "Get a DAO's timeline",
 			Summary: "A metric of one DAO by month.",
 			Returns: governance.Timeline{}, Fresh: httpcache.Published(),
-		}, handler[query.Timeline]{
-			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			check: checkMonths, answer: (*Backend).timeline,
-		}),
+		}, (*Backend).timeline, checkMonths),
 	}
 }
 
 // timeline answers GET /v2/daos/:daoId/timeline. A bound that is left out is the first or last month
 // that has a bucket, from which the other one may be too far.
-func (b *Backend) timeline(ctx context.Context, _ *Request, q query.Timeline) (Answer, error) {
+func (b *Backend) timeline(ctx context.Context, r *Request, q query.Timeline) (Answer, error) {
 	var timeline governance.Timeline
-	view, err := b.view(ctx, cache.TimelineKey(q.DAOID, string(q.Metric)), &timeline, apierror.NotFound("daoId", q.DAOID))
+	view, err := b.view(ctx, cache.TimelineKey(q.DAOID, string(q.Metric)), &timeline, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/cache"
@@ -11,27 +10,20 @@ import (
 
 func topicRoutes() []Route {
 	return []Route{
-		handle(Route{
+		handleChecked(Route{
 			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
 			Title:   "List forum topics",
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
-		}, handler[query.Topics]{
-			tags: pageTags[query.Topics],
-			check: func(q query.Topics) []param.Problem {
-				return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
-			},
-			answer: listHandler(func(*query.Topics) *apierror.Error { return apierror.Unavailable(errFillFailed) }),
+		}, listHandler(query.Topics.PositionOf), func(q query.Topics) []param.Problem {
+			return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
 		}),
 		handle(Route{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
 			Title:   "Get a forum topic",
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
 			Returns: governance.ForumTopicDetail{}, Fresh: httpcache.Published(),
-		}, handler[topicParams]{tags: topicParams.tags, answer: viewOf[governance.ForumTopicDetail](
-			func(p topicParams) cache.Key { return cache.TopicDetailKey(p.Key) },
-			func(p topicParams) *apierror.Error { return apierror.NotFound("topicKey", string(p.Key)) }, nil,
-		)}),
+		}, viewOf[governance.ForumTopicDetail](func(p topicParams) cache.Key { return cache.TopicDetailKey(p.Key) }, nil)),
 	}
 }
 
@@ -39,5 +31,3 @@ func topicRoutes() []Route {
 type topicParams struct {
 	Key governance.TopicKey `param:"topicKey" in:"path" doc:"The topic's key." example:"t1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
-
-func (p topicParams) tags() []cache.Tag { return []cache.Tag{cache.TopicTag(p.Key)} }

@@ -3,7 +3,6 @@ package routes
 import (
 	"context"
 
-	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/cache"
@@ -19,10 +18,7 @@ func rankingRoutes() []Route {
 			Title:   "List a DAO's voters",
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
 			Returns: []governance.DAOVoter{}, Fresh: httpcache.Published(),
-		}, handler[query.Voters]{
-			tags:   pageTags[query.Voters],
-			answer: listHandler(func(q *query.Voters) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
-		}),
+		}, listHandler(query.Voters.PositionOf)),
 	}
 }
 
@@ -33,31 +29,22 @@ func voterRoutes() []Route {
 			Title:   "Get a voter",
 			Summary: "One voter over all DAOs.",
 			Returns: governance.VoterProfile{}, Fresh: httpcache.Voter(),
-		}, handler[query.Profile]{
-			tags:   func(q query.Profile) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*Backend).voterProfile,
-		}),
-		handle(Route{
+		}, (*Backend).voterProfile),
+		handleChecked(Route{
 			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
 			Title:   "List a voter's ballots",
 			Summary: "What one voter voted, newest first.",
 			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
-		}, handler[query.VoterVotes]{
-			tags: func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
-			check: func(q query.VoterVotes) []param.Problem {
-				return param.Between("from", q.From, "to", q.To).CheckOrder()
-			},
-			answer: listHandler(func(q *query.VoterVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
+		}, listHandler(query.VoterVotes.PositionOf), func(q query.VoterVotes) []param.Problem {
+			return param.Between("from", q.From, "to", q.To).CheckOrder()
 		}),
 	}
 }
 
-func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTag(string(voter))} }
-
 // voterProfile answers GET /v2/voters/:voterIdentity.
-func (b *Backend) voterProfile(ctx context.Context, _ *Request, q query.Profile) (Answer, error) {
+func (b *Backend) voterProfile(ctx context.Context, r *Request, q query.Profile) (Answer, error) {
 	var profile governance.VoterProfile
-	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &profile, apierror.NotFound("voterIdentity", string(q.Voter)))
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &profile, r.missing())
 	answer.Data = profile
 	return answer, err
 }
