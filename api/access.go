@@ -6,68 +6,46 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
-	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/routes"
 	"pnyx/ratelimit"
 )
 
-// admission decides which requests are answered: by their token, by a payment, or by the address of
-// their client. It counts the answers, and it knows whom to believe as an edge.
+// admission decides who is answered: by token, by payment or by address. It counts answers, and knows the edges.
 type admission struct {
-	tokens    *access.TokenCache
-	internal  access.InternalTokens
-	limiter   *ratelimit.Limiter
-	addresses *ratelimit.IPLimiter
+	Options
+
 	// freePolicy is the RateLimit-Policy of free routes; empty when they are not limited.
 	freePolicy string
-	meter      *access.Meter
-	payments   *x402.Gate
-	timeout    time.Duration
 	now        func() time.Time
 }
 
 func newAdmission(o Options, now func() time.Time) *admission {
-	a := &admission{
-		tokens: o.Tokens, internal: o.Internal, limiter: o.Limiter, addresses: o.Addresses, meter: o.Meter, payments: o.Payments,
-		timeout: o.RequestTimeout, now: now,
-	}
+	a := &admission{Options: o, now: now}
 	if rate, bounded := o.Addresses.Rate(); bounded {
-		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
+		a.freePolicy = policyOf(ratelimit.Free, rate)
 	}
 	return a
 }
 
-// watch follows tokens and payments, and writes usage counters, until ctx ends.
-func (a *admission) watch(ctx context.Context, watching *sync.WaitGroup) {
-	watching.Go(func() { a.tokens.Run(ctx) })
-	watching.Go(func() { a.meter.Run(ctx) })
-	if a.payments != nil {
-		watching.Go(func() { a.payments.Run(ctx) })
-	}
-}
-
-// authenticate finds out who sends the request. Invalid credentials are noted, not
-// refused: they matter only on routes that need some.
+// authenticate finds out who asks. Invalid credentials are noted, and matter only on routes that need some.
 func (a *admission) authenticate(c *fiber.Ctx, s *requestState) {
 	if token := c.Get(access.HeaderInternal); token != "" {
-		if s.internal = a.internal.Accepts(token); !s.internal {
+		if s.internal = a.Internal.Accepts(token); !s.internal {
 			s.credentialErr = access.ErrUnauthorized
 			return
 		}
 	}
 	if token := c.Get(access.HeaderToken); token != "" {
-		s.caller, s.credentialErr = a.tokens.Authenticate(token, s.now)
+		s.caller, s.credentialErr = a.Tokens.Authenticate(token, s.now)
 	}
 }
 
-// requireScope returns an error unless the caller's token opens the route.
 func (s *requestState) requireScope() error {
 	if needed := s.route.Scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)
@@ -75,8 +53,7 @@ func (s *requestState) requireScope() error {
 	return nil
 }
 
-// authorize decides whether a request with valid parameters is answered, and applies
-// the limits of its caller.
+// authorize decides whether a request with valid parameters is answered, and applies its caller's limits.
 func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if err := a.recheckToken(c, s); err != nil {
 		return err
@@ -101,16 +78,15 @@ func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) 
 	}
 	limits := s.caller.EffectiveLimits()
 	if s.route.Media != nil {
-		if s.file = r.Name; c.Get(fiber.HeaderRange) != "" && a.limiter.HasPaid(c.UserContext(), s.caller.ID, s.file) {
+		if s.file = r.Name; c.Get(fiber.HeaderRange) != "" && a.Limiter.HasPaid(c.UserContext(), s.caller.ID, s.file) {
 			s.prepaid, limits.Month = true, 0
 		}
 	}
 	return a.limitCaller(c.UserContext(), s, limits)
 }
 
-// recheckToken looks once more for a token that the node does not know, where one is
-// needed: it may have been issued a moment ago. The bucket of the address is taken from
-// first, so that guessing is slow.
+// recheckToken looks again for a token that the node does not know: it may have been issued a moment ago. The bucket
+// of the address is taken from first, so that guessing is slow.
 func (a *admission) recheckToken(c *fiber.Ctx, s *requestState) error {
 	needed := s.route.TokenOnly || s.route.Paid() && !s.internal
 	if !needed || !errors.Is(s.credentialErr, access.ErrUnknownToken) {
@@ -119,9 +95,9 @@ func (a *admission) recheckToken(c *fiber.Ctx, s *requestState) error {
 	if err := a.limitIP(c, s); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.RequestTimeout)
 	defer cancel()
-	s.caller, s.credentialErr = a.tokens.Recheck(ctx, c.Get(access.HeaderToken), s.now)
+	s.caller, s.credentialErr = a.Tokens.Recheck(ctx, c.Get(access.HeaderToken), s.now)
 	return nil
 }
 
@@ -136,19 +112,17 @@ func (s *requestState) requireToken() error {
 	return nil
 }
 
-// limitIP takes from the bucket of the client's IP address.
 func (a *admission) limitIP(c *fiber.Ctx, s *requestState) error {
 	s.limited = true
-	s.address = a.addresses.Take(peerOf(c), forwardedFor(c), s.now)
+	s.address = a.Addresses.Take(peerOf(c), forwardedFor(c), s.now)
 	if s.address.Allowed {
 		return nil
 	}
-	rate, _ := a.addresses.Rate()
+	rate, _ := a.Addresses.Rate()
 	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, s.address, s.now)
 }
 
-// limitCaller takes from the bucket and the monthly quota of a token or of a paying address, as
-// far as limits has them.
+// limitCaller takes from the bucket and the month of a token or a paying address, as far as limits has them.
 func (a *admission) limitCaller(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
 	var id string
 	var plan ratelimit.Plan
@@ -158,7 +132,7 @@ func (a *admission) limitCaller(ctx context.Context, s *requestState, limits rat
 		id, plan = s.caller.ID, s.caller.Plan
 	}
 	now, bucket := s.now, s.route.Bucket()
-	s.grant = a.limiter.Take(ctx, ratelimit.Request{Caller: id, Limits: limits, Bucket: bucket, Further: s.further, Plan: plan}, now)
+	s.grant = a.Limiter.Take(ctx, ratelimit.Request{Caller: id, Limits: limits, Bucket: bucket, Further: s.further, Plan: plan}, now)
 	s.limited, s.decided, s.now = true, true, a.now()
 	switch {
 	case s.grant.Quota.Refused:
@@ -169,9 +143,8 @@ func (a *admission) limitCaller(ctx context.Context, s *requestState, limits rat
 	return nil
 }
 
-// finishAccounting sets the headers about limits once the answer is known, refunds what
-// an answer without data took from the quota, and counts the answer for its token. The
-// 200 to a HEAD counts like one to a GET, because its headers describe the data.
+// finishAccounting sets the headers about limits, refunds what an answer without data took from the quota, and counts
+// the answer for its token: a 200 to HEAD as one to GET, because its headers describe the data.
 func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if s.route == nil {
 		return
@@ -181,9 +154,9 @@ func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 		charged = (status == http.StatusOK || status == http.StatusPartialContent) && !s.prepaid && !s.unmetered
 		switch {
 		case !charged:
-			a.limiter.Refund(c.UserContext(), &s.grant)
+			a.Limiter.Refund(c.UserContext(), &s.grant)
 		case s.file != "":
-			a.limiter.MarkPaid(c.UserContext(), s.caller.ID, s.file)
+			a.Limiter.MarkPaid(c.UserContext(), s.caller.ID, s.file)
 		}
 	}
 	a.setLimitHeaders(c, s)
@@ -197,11 +170,10 @@ func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if c.Method() == fiber.MethodGet {
 		counted.Bytes = bodyBytes(c) + s.delegatedBytes
 	}
-	a.meter.Count(counted, s.now)
+	a.Meter.Count(counted, s.now)
 }
 
-// credentialError is the error of credentials that are invalid, or that cannot be
-// checked at the moment.
+// credentialError is the error of credentials that are invalid, or cannot be checked at the moment.
 func credentialError(cause error) *apierror.Error {
 	if errors.Is(cause, access.ErrTokensUnavailable) {
 		return apierror.Unavailable(cause)
@@ -210,7 +182,6 @@ func credentialError(cause error) *apierror.Error {
 		apierror.HeaderDetails{Header: strings.ToLower(access.HeaderToken)}, "%v", cause)
 }
 
-// forbidden is the error of a token whose scopes do not open the route.
 func forbidden(needed access.Scope, given []access.Scope) *apierror.Error {
 	return apierror.New(http.StatusForbidden, apierror.CodeForbidden, map[string]any{"scopeNeeded": needed, "scopes": given},
 		"the token needs the scope %s for this endpoint", needed)

@@ -38,13 +38,11 @@ import (
 	"pnyx/telemetry"
 )
 
-// Bounds of one request on the wire.
 const (
 	// maxHeaderBytes is more than the usual 4 KiB: a payment header alone may take as much.
 	maxHeaderBytes = 32 << 10
 	maxBodyBytes   = 4 << 10
-	// writeBufferBytes holds an answer of maxBufferedData and its headers, so that one
-	// write sends it: a sixth less time than three writes take.
+	// writeBufferBytes holds an answer of maxBufferedData with its headers, so that one write sends it.
 	writeBufferBytes = maxBufferedData + 2<<10
 	readTimeout      = 15 * time.Second
 	writeTimeout     = 30 * time.Second
@@ -66,29 +64,24 @@ type Options struct {
 	Limiter *ratelimit.Limiter
 	// Addresses holds the buckets of IP addresses on free routes.
 	Addresses *ratelimit.IPLimiter
-	// Meter counts the requests of tokens.
-	Meter *access.Meter
+	Meter     *access.Meter
 	// Payments takes payments for single requests; nil when none are taken.
 	Payments *x402.Gate
-	// Logger gets a line about some requests, chosen by Log.
-	Logger *slog.Logger
-	// Log chooses the requests that are logged.
-	Log     LogOptions
-	Metrics prometheus.Registerer
+	Logger   *slog.Logger
+	Log      LogOptions
+	Metrics  prometheus.Registerer
 	// Tracer traces requests; nil when none are traced.
 	Tracer *telemetry.Tracer
 	Prices routes.Prices
 	// Documents are what there is to read about the API; reference.Documents makes them.
 	Documents []Document
-	// PurgeEnabled says that each publication purges shared caches. Only then do they keep
-	// answers for longer, and only then are the tags sent that they are purged by.
+	// PurgeEnabled says that publications purge shared caches, which then keep answers longer, and get tags.
 	PurgeEnabled bool
 }
 
 // API is one API node. Its methods may be called concurrently.
 type API struct {
 	app         *fiber.App
-	store       *cache.Store
 	publication *publicationWatcher
 	backend     *routes.Backend
 	local       *localCopies
@@ -100,33 +93,25 @@ type API struct {
 	routes      map[string]*routes.Route
 	parsed      *routes.Parsed
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
-	mounted      map[string]int
-	admission    *admission
-	purgeEnabled bool
-	timeout      time.Duration
-	log          *requestLog
-	metrics      *metrics
-	tracer       *telemetry.Tracer
-	draining     atomic.Bool
-	examples     *exampleCache
-	now          func() time.Time
+	mounted   map[string]int
+	admission *admission
+	log       *requestLog
+	metrics   *metrics
+	draining  atomic.Bool
+	examples  *exampleCache
+	now       func() time.Time
 }
 
 // New returns a node that answers once Serve is called.
 func New(o Options) *API {
 	a := &API{
-		store:       o.Store,
 		publication: &publicationWatcher{store: o.Store, staleAfter: o.StaleAfter},
-
-		purgeEnabled: o.PurgeEnabled,
-		timeout:      o.RequestTimeout,
-		log:          newRequestLog(o),
-		tracer:       o.Tracer,
-		metrics:      newMetrics(o.Metrics),
-		now:          time.Now,
-		routes:       map[string]*routes.Route{},
-		parsed:       routes.NewParsed(),
-		mounted:      map[string]int{},
+		log:         newRequestLog(o),
+		metrics:     newMetrics(o.Metrics),
+		now:         time.Now,
+		routes:      map[string]*routes.Route{},
+		parsed:      routes.NewParsed(),
+		mounted:     map[string]int{},
 	}
 	now := func() time.Time { return a.now() }
 	a.admission = newAdmission(o, now)
@@ -177,20 +162,22 @@ func New(o Options) *API {
 	return a
 }
 
-// Watch follows publications, finished fills and tokens, and writes usage counters,
-// until ctx ends.
+// Watch follows publications, finished fills, tokens and payments, and writes usage counters, until ctx ends.
 func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
 	watching.Go(func() { a.backend.Pages.Run(ctx) })
-	a.admission.watch(ctx, &watching)
+	watching.Go(func() { a.admission.Tokens.Run(ctx) })
+	watching.Go(func() { a.admission.Meter.Run(ctx) })
+	if a.admission.Payments != nil {
+		watching.Go(func() { a.admission.Payments.Run(ctx) })
+	}
 	watching.Wait()
 }
 
-// Ready returns nil once the node can answer: everything was published at least once,
-// and the node knows the publication and the tokens.
+// Ready returns nil once everything was published, and the node knows the publication and the tokens.
 func (a *API) Ready(ctx context.Context) error {
-	if _, err := a.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+	if _, err := a.admission.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
 		return fmt.Errorf("nothing is published yet, workers publish to Redis: %w", err)
 	} else if err != nil {
 		return fmt.Errorf("the publication state is not read yet: %w", err)
@@ -198,7 +185,7 @@ func (a *API) Ready(ctx context.Context) error {
 	if a.publication.latest.Load() == nil {
 		return errors.New("the publication state is not read yet")
 	}
-	if err := a.admission.tokens.Ready(); err != nil {
+	if err := a.admission.Tokens.Ready(); err != nil {
 		return fmt.Errorf("the tokens are not read yet: %w", err)
 	}
 	return nil
@@ -212,22 +199,20 @@ func (a *API) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Drain closes each connection after its next answer, so that callers reconnect to
-// another node. Requests that wait for changes are answered.
+// Drain closes each connection after its next answer. Requests that wait for changes are answered.
 func (a *API) Drain() {
 	if !a.draining.Swap(true) {
 		close(a.changes.draining)
 	}
 }
 
-// Shutdown accepts no more connections, and waits until the requests in flight are
-// answered or ctx ends.
+// Shutdown accepts no more connections, and waits for the requests in flight or until ctx ends.
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
 	defer a.held.close()
-	if a.admission.payments != nil {
-		defer a.admission.payments.Close()
+	if a.admission.Payments != nil {
+		defer a.admission.Payments.Close()
 	}
 	if err := a.app.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down the API: %w", err)
@@ -268,8 +253,7 @@ func (a *API) serve(route routes.Route) fiber.Handler {
 	}
 }
 
-// send sends an answer: as 304 to a caller that has it, as a permission to an edge that
-// sends the body, or whole.
+// send sends an answer: as 304 to a caller that has it, as a permission to an edge, or whole.
 func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
 	if answer.File != nil {
 		return a.sendFile(c, s, r, answer)
@@ -282,7 +266,8 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *ren
 		c.Status(fiber.StatusNotModified)
 		return nil
 	case s.delegatesToEdge(c) && !answer.Live && s.waited == 0:
-		return delegateToEdge(c, s, r, answer)
+		delegateToEdge(c, s, r, answer, PathBody, len(answer.data))
+		return nil
 	}
 	setBodyExpiry(c, s, r, answer)
 	if err := writeAnswer(c, s, answer); err != nil {
@@ -298,15 +283,14 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *ren
 	return settlePayment(c, s, purchased)
 }
 
-// getAnswer returns the answer to a request: the node's own copy, or one made of what
-// the cache holds.
+// getAnswer returns the node's own copy of an answer, or one made of what the cache holds.
 func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rendered, error) {
 	s.queried, s.layer = true, httpcache.LayerLocal
 	if copied, ok := a.local.get(r.Name); ok {
 		return copied, nil
 	}
 	// Nothing waits before this line, so that a hit needs no deadline.
-	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.admission.RequestTimeout)
 	defer cancel()
 	answer, err := a.loadOrHeld(ctx, s, r)
 	if err != nil {
@@ -321,8 +305,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 	return answer, nil
 }
 
-// loadAnswer returns the answer that the route's handler makes, for this request or for one
-// like it that reads already. An answer about one token is made for each request.
+// loadAnswer returns what the route's handler answers, from a read that requests share unless it is about one token.
 func (a *API) loadAnswer(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
 	if r.Route.Account == nil {
 		begun := a.local.begin() // a request after a publication does not join a read that began before it
@@ -335,15 +318,14 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *routes.Request
 	return render(found)
 }
 
-// joinRead returns what read returns, which one request calls at a time for a key: a thousand callers
-// of one page would take all connections to Redis, and each would wait for the others. The read goes on
-// when the request that began it gives up. A panic is an error.
+// joinRead returns what read returns, for all requests with a key at once: a thousand callers of one page would take
+// all connections to Redis. The read goes on when the request that began it gives up. A panic is an error.
 func (a *API) joinRead(ctx context.Context, key string, read func(context.Context) (*rendered, error)) (*rendered, error) {
 	leads := false
 	flight := a.reads.DoChan(key, func() (_ any, err error) {
 		leads = true
 		defer panics.Caught(&err)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.admission.RequestTimeout)
 		defer cancel()
 		return read(ctx)
 	})
@@ -365,8 +347,7 @@ func (a *API) expiresSoon(r *rendered) bool {
 	return until != nil && until.Time().Sub(a.now()) < httpcache.LocalTTL
 }
 
-// readAnswer has the route's handler make the answer, and keeps a local copy of it. begun
-// is what localCopies.begin returned before.
+// readAnswer has the route's handler make the answer, and keeps a copy; begun is of localCopies.begin before.
 func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (*rendered, error) {
 	route := r.Route
 	found, err := route.Answer(a.backend, ctx, r)
@@ -381,7 +362,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 		return nil, err
 	}
 	answer.target, answer.tags = r.Target(), r.Tags()
-	if a.purgeEnabled {
+	if a.admission.PurgeEnabled {
 		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}
 	answer.setControl(route, a.sharedLifetime(route, answer, answer.View.Readiness))

@@ -88,8 +88,7 @@ func (r *rendered) setControl(route *routes.Route, lifetime time.Duration) {
 	}
 }
 
-// setCacheControl replaces the default Cache-Control where it does not apply: it sets who
-// may cache the answer to this request, and for how long.
+// setCacheControl replaces the default Cache-Control where it does not apply to this request.
 func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
 	case s.charge != nil, s.route.TokenOnly:
@@ -105,11 +104,10 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	}
 }
 
-// setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
-// what is missing purges it.
+// setMissingKeys sets the surrogate keys of a 404, which the publication of what is missing purges.
 func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	e, is := errors.AsType[*apierror.Error](err)
-	if !is || e.Status != http.StatusNotFound || !a.purgeEnabled {
+	if !is || e.Status != http.StatusNotFound || !a.admission.PurgeEnabled {
 		return
 	}
 	keys := httpcache.SurrogateKeysOf(r.Tags())
@@ -143,12 +141,11 @@ func setDocumentCaching(c *fiber.Ctx) {
 	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
 }
 
-// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an edge that
-// has every request authorized. An answer that is not ready may change without a publication that
-// purges it, and an answer that time alone makes wrong is kept until then at most.
+// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an edge that has every request
+// authorized. What is not ready may change without a purge, and what time makes wrong is kept until then at most.
 func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
-	if !a.purgeEnabled || readiness != governance.Ready {
+	if !a.admission.PurgeEnabled || readiness != governance.Ready {
 		return fresh.SMaxAge
 	}
 	lifetime := fresh.PurgedSMaxAge

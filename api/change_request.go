@@ -19,9 +19,8 @@ import (
 	"pnyx/api/routes"
 )
 
-// awaitChanges holds a request whose page has no rows until there is one, for as long as the
-// request asks for. A payment buys what there is now, and an edge that gives up gets its
-// answer before.
+// awaitChanges holds a request whose page has no rows until there is one, as long as the request asks. A payment buys
+// what there is now, and an edge that gives up gets its answer before.
 func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) (*rendered, error) {
 	params, is := r.Params.(*routes.ChangeParams)
 	if !is || params.Wait == 0 || s.charge != nil || a.draining.Load() || found.Page.HasMore {
@@ -43,12 +42,11 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 	defer deadline.Stop()
 	for {
 		grown := a.changes.growth()
-		// Each page begins where the one before it ended: without a cursor, that is where the
-		// first one began.
+		// Each page begins where the one before ended, also without a cursor.
 		found, err = a.loadHeld(c.UserContext(), r.After(*found.Page.NextCursor))
 		s.now = a.now()
 		if err == nil && !found.Empty && s.caller != nil { // the token may have ended meanwhile
-			if _, ended := a.admission.tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
+			if _, ended := a.admission.Tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
 				return nil, credentialError(ended)
 			}
 		}
@@ -65,9 +63,8 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 	}
 }
 
-// loadHeld is loadAnswer for a request that waits for changes.
 func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	ctx, cancel := context.WithTimeout(ctx, a.admission.RequestTimeout)
 	defer cancel()
 	return a.loadAnswer(ctx, nil, r)
 }
@@ -137,9 +134,8 @@ func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) er
 	return nil
 }
 
-// changeStream is the body of a stream of changes. The goroutine of the connection reads it,
-// and sends what it has read before it reads on: a stream costs no other goroutine, and has
-// at most one page in memory.
+// changeStream is the body of a stream of changes. The goroutine of the connection reads it, and sends before it
+// reads on: a stream costs no other goroutine, and has at most one page in memory.
 type changeStream struct {
 	*API
 
@@ -215,14 +211,13 @@ func (s *changeStream) goOn(found *rendered) {
 	}
 }
 
-// charge counts a page as the answer to a request of its own. The token may have been revoked
-// since the stream began, or have other limits.
+// charge counts a page as a request of its own. The token may meanwhile be revoked, or have other limits.
 func (s *changeStream) charge(found *rendered) (err error) {
 	if s.state.internal {
 		return nil
 	}
 	s.state.now = s.now()
-	if s.state.caller, err = s.admission.tokens.Authenticate(s.token, s.state.now); err != nil {
+	if s.state.caller, err = s.admission.Tokens.Authenticate(s.token, s.state.now); err != nil {
 		return credentialError(err)
 	}
 	if err := s.state.requireScope(); err != nil {
@@ -231,14 +226,13 @@ func (s *changeStream) charge(found *rendered) (err error) {
 	if err := s.admission.limitCaller(s.ctx, &s.state, s.state.caller.EffectiveLimits()); err != nil {
 		return err
 	}
-	s.admission.meter.Count(access.Response{
+	s.admission.Meter.Count(access.Response{
 		TokenID: s.state.caller.ID, Route: s.state.route.ID, Status: http.StatusOK, Charged: true, Bytes: len(found.data),
 	}, s.state.now)
 	return nil
 }
 
-// pause waits until there are further rows, for a time at most. It has a sign of life sent
-// when nothing was for long, and ends a stream that has lasted long or whose node drains.
+// pause waits for further rows. It keeps a quiet stream alive, and ends one that is old or whose node drains.
 func (s *changeStream) pause(grown <-chan struct{}, atMost time.Duration) {
 	quiet := time.Until(s.spoke.Add(s.times.quiet))
 	timer := time.NewTimer(min(atMost, quiet, time.Until(s.ends)))
@@ -262,7 +256,6 @@ func (s *changeStream) keepAlive() {
 	s.text = fmt.Appendf(s.text, ": \nid: %s\n\n", s.request.Cursor())
 }
 
-// fail sends an error as the last event.
 func (s *changeStream) fail(failed *apierror.Error) {
 	body, err := json.Marshal(failed.Envelope(s.id))
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"pnyx/api/httpcache"
 )
 
-// SurfaceVersion is the version of the HTTP interface. It changes with every path,
-// parameter, field and error.
+// SurfaceVersion is the version of the HTTP interface. It changes with every path, parameter, field and error.
 const SurfaceVersion = "2.18.0"
 
 // Paths of documents, and the prefix of all routes.
@@ -89,8 +88,7 @@ func (d Document) render(examples Examples) (*renderedDocument, error) {
 	}, nil
 }
 
-// renderer returns a function that renders the document, and keeps it while the examples
-// stay the same.
+// renderer returns a function that renders the document, and keeps it while the examples stay the same.
 func (d Document) renderer() func(Examples) (*renderedDocument, error) {
 	var mu sync.Mutex
 	var kept *renderedDocument
@@ -127,8 +125,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	// Where the caller accepts gzip at all, even if it prefers another encoding: the gzipped text exists
-	// already, at the best compression.
+	// The gzipped text exists, at the best compression: it is sent to whoever accepts gzip at all.
 	if len(d.text) >= httpcache.MinCompressed && httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip {
 		c.Set(fiber.HeaderContentEncoding, httpcache.Gzip)
 		return c.Send(d.gzipped)
@@ -163,8 +160,7 @@ func (a *API) registerDocuments(documents []Document) {
 	}
 }
 
-// handleGet registers the handler of a path. Fiber answers HEAD with it too; OPTIONS is
-// answered by preflight.
+// handleGet registers the handler of a path, which Fiber answers HEAD with, too; preflight answers OPTIONS.
 func (a *API) handleGet(path string, handler fiber.Handler) {
 	a.app.Get(path, handler)
 	a.app.Options(path, preflight)

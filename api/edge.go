@@ -21,11 +21,9 @@ import (
 	"pnyx/governance"
 )
 
-// An edge (nginx) caches answers of paid routes, and requests permission from a node for
-// each use: it sends the request of the caller with PathAuthorize before its path. The node
-// does everything that it would do for the caller, but sends no body. Instead, the
-// X-Accel-Redirect header holds PathBody and the key under which the edge caches it.
-// Without an internal token, these paths do not exist.
+// An edge (nginx) caches answers of paid routes, and asks a node for permission for each use: it sends the caller's
+// request with PathAuthorize before its path. The node answers as it would the caller, but without a body: X-Accel-
+// Redirect holds PathBody and the key of the edge's cache. Without an internal token, these paths do not exist.
 const (
 	// PathAuthorize precedes the path of a request that an edge requests permission for.
 	PathAuthorize = "/internal/edge/authorize"
@@ -35,17 +33,14 @@ const (
 	PathRange = "/edge/range/"
 )
 
-// HeaderFill holds the key of a body that an edge lacks and requests. The answer says,
-// in X-Accel-Expires, how long to keep it.
+// HeaderFill holds the key of a body that an edge requests. X-Accel-Expires of the answer says how long to keep it.
 const HeaderFill = "X-Edge-Fill"
 
-// HeaderTime holds the clock of the edge, in seconds since 1970, on requests for
-// answers that it may cache for everyone. It is read from trusted proxies only.
+// HeaderTime holds the clock of the edge, in Unix seconds, for answers to everyone. Only trusted proxies may state it.
 const HeaderTime = "X-Edge-Time"
 
-// HeaderTimeout holds how long an edge waits for an answer with a payment, in
-// milliseconds, and on answers to PathAuthorize how long a node may take. It is read from
-// internal callers and trusted proxies only.
+// HeaderTimeout holds how long an edge waits for a payment, in milliseconds; on answers to PathAuthorize, how long a
+// node may take. It is read from internal callers and trusted proxies only.
 const HeaderTimeout = "X-Edge-Timeout"
 
 // Headers by which a node instructs nginx.
@@ -54,28 +49,25 @@ const (
 	headerAccelExpires  = "X-Accel-Expires"
 )
 
-// edgeBodyTTL is how long an edge may keep the body of a paid answer. Its key changes
-// with every publication that changes it; an hour bounds what a release may change.
+// edgeBodyTTL is how long an edge may keep a paid body: publications change its key, and releases what it is.
 const edgeBodyTTL = time.Hour
 
 // Bounds of what an edge may say.
 const (
 	// maxEdgeTimeout is more than any request takes.
 	maxEdgeTimeout = time.Hour
-	// maxClockDifference is how far the clock of an edge may be from the node's. Callers of a proxy that is
-	// no edge have its answers kept for as much longer.
+	// maxClockDifference bounds how far an edge's clock may be off, and what a proxy that is no edge may keep longer.
 	maxClockDifference = 5 * time.Second
 )
 
-// rewriteEdgeRequest turns a request for permission into the request that it is about.
-// Without a valid internal token it is left unchanged, and gets a 404.
+// rewriteEdgeRequest turns a request for permission into its subject; without an internal token it gets a 404.
 func (a *admission) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) {
 	uri := request.RequestURI()
 	if !bytes.HasPrefix(uri, []byte(PathAuthorize+"/")) {
 		return
 	}
 	target := string(uri[len(PathAuthorize):])
-	if !a.internal.Accepts(string(request.Request.Header.Peek(access.HeaderInternal))) {
+	if !a.Internal.Accepts(string(request.Request.Header.Peek(access.HeaderInternal))) {
 		return
 	}
 	request.Request.Header.Del(access.HeaderInternal)
@@ -85,40 +77,25 @@ func (a *admission) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestS
 
 // setEdgeTimeout tells an edge how long the node may work on a payment.
 func (a *admission) setEdgeTimeout(request *fasthttp.RequestCtx, s *requestState) {
-	if s.fromEdge && a.payments != nil {
-		request.Response.Header.Set(HeaderTimeout, strconv.FormatInt(a.payments.MaxDuration().Milliseconds(), 10))
+	if s.fromEdge && a.Payments != nil {
+		request.Response.Header.Set(HeaderTimeout, strconv.FormatInt(a.Payments.MaxDuration().Milliseconds(), 10))
 	}
 }
 
-// delegatesToEdge reports whether the edge sends the body of the answer. It does for
-// tokens only: a payment buys the bytes of its own answer.
+// delegatesToEdge reports whether the edge sends the body: to tokens only, since a payment buys its answer's bytes.
 func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 	return s.fromEdge && s.route.Paid() && s.caller != nil && c.Method() == fiber.MethodGet
 }
 
-// delegateToEdge permits the edge to send a body, and names it. The permission counts as
+// delegateToEdge permits the edge to send bytes of a body below a path, and names it. The permission counts as
 // the answer; the edge's own request for the body does not.
-func delegateToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) error {
-	s.delegatedBytes = len(found.data)
-	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(r, found, s.readiness))
-	c.Status(http.StatusOK)
-	return nil
-}
-
-// delegateFileToEdge is delegateToEdge for a file: where a part of it is permitted, the edge
-// cuts it from the whole.
-func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered, form *representation) {
-	s.delegatedBytes = form.length()
-	path := PathBody
-	if form.part != nil {
-		path = PathRange
-	}
+func delegateToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered, path string, bytes int) {
+	s.delegatedBytes = bytes
 	c.Set(headerAccelRedirect, path+edgeBodyKey(r, found, s.readiness))
 	c.Status(http.StatusOK)
 }
 
-// setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not keep it
-// when it has another key than requested, because the node knows of another publication.
+// setBodyExpiry tells an edge how long to keep a body: not at all if its key is of another publication than the node's.
 func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) {
 	key := c.Get(HeaderFill)
 	if !s.internal || key == "" {
@@ -131,9 +108,8 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rend
 	c.Set(headerAccelExpires, strconv.Itoa(ttl))
 }
 
-// setAccelExpires tells an edge until when, by the edge's clock, to keep an answer that is
-// the same for all callers. nginx may keep one up to a second longer than Cache-Control says. Only a
-// trusted proxy may state the time, because a cache obeys the result.
+// setAccelExpires tells an edge until when, by its own clock, to keep an answer for all callers. nginx may keep one a
+// second longer than Cache-Control says. Caches obey it: only a trusted proxy may state the time.
 func (a *admission) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	clock := c.Get(HeaderTime)
 	if clock == "" || !a.isTrusted(c) {
@@ -173,11 +149,10 @@ func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readin
 
 // isTrusted reports whether the caller is internal or a trusted proxy.
 func (a *admission) isTrusted(c *fiber.Ctx) bool {
-	return a.addresses.TrustsProxy(peerOf(c)) || a.internal.Accepts(c.Get(access.HeaderInternal))
+	return a.Addresses.TrustsProxy(peerOf(c)) || a.Internal.Accepts(c.Get(access.HeaderInternal))
 }
 
-// edgeTimeout returns how long an edge waits for the answer, if there is an edge: nothing to
-// maxEdgeTimeout. An unreadable one belongs to an edge that does not wait.
+// edgeTimeout returns how long an edge waits, if there is one: at most maxEdgeTimeout, and not at all if unreadable.
 func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
 	text := c.Get(HeaderTimeout)
 	if text == "" || !stateOf(c).fromEdge && !a.isTrusted(c) {
@@ -192,7 +167,7 @@ func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool)
 
 func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
 	if limit, stated := a.edgeTimeout(c); stated {
-		return max(0, min(wait, limit-a.timeout))
+		return max(0, min(wait, limit-a.RequestTimeout))
 	}
 	return wait
 }
@@ -204,11 +179,10 @@ type EdgeFailure struct {
 	RetryAfter int
 }
 
-// checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would
-// give up before it is settled, and could not tell the caller what became of it.
+// checkEdgeTimeout returns why no payment is taken: the edge would give up before it is settled, and know no outcome.
 func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 	waits, stated := a.edgeTimeout(c)
-	needed := a.payments.MaxDuration()
+	needed := a.Payments.MaxDuration()
 	if !stated || waits >= needed {
 		return nil
 	}
@@ -216,9 +190,8 @@ func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))
 }
 
-// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504 when that
-// happens to a payment, or the status of 4xx for a request that is malformed. Method and requestID
-// are put into the body without escaping, and may be variables of nginx.
+// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504 for a payment then, or 4xx
+// for a malformed request. Method and requestID are not escaped, and may be variables of nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := apierror.Malformed(status)
 	switch status {

@@ -20,8 +20,7 @@ import (
 // HeaderRequestID carries the id of the request, both ways.
 const HeaderRequestID = "X-Request-Id"
 
-// maxRequestID bounds the length of a caller's request id, which consists of requestIDCharacters.
-// The dash comes last, so that they are a character class of a regular expression too.
+// maxRequestID bounds a caller's request id. The dash comes last, so that its characters are a class of a pattern, too.
 const (
 	maxRequestID        = 64
 	requestIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -54,8 +53,7 @@ type ReadinessState struct {
 	Status governance.Readiness `json:"status"`
 }
 
-// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON
-// already, and compressed already where it was requested so before.
+// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON, and maybe compressed, already.
 func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	const typicalMetaBytes = 512 // holds the meta of most answers, so that it is encoded on the stack
 	if found.link != "" {
@@ -91,7 +89,6 @@ const (
 	envelopeEnd = "}\n"
 )
 
-// appendTail appends what follows data in the envelope.
 func (r *rendered) appendTail(text []byte, s *requestState) []byte {
 	text = s.appendMeta(append(text, metaStart...))
 	if r.metaTail != nil && s.readiness == r.View.Readiness {
@@ -108,9 +105,8 @@ func (r *rendered) meta(readiness governance.Readiness) DataMeta {
 	}
 }
 
-// appendMeta appends the members of meta that differ between requests for an answer: the same
-// text as encoding/json, which would take longer for it than the rest of a cache hit. Ids need no
-// escapes: they are validated.
+// appendMeta appends the members of meta that differ between requests, as encoding/json would in more time than the
+// rest of a cache hit takes. Ids need no escapes: they are validated.
 func (s *requestState) appendMeta(text []byte) []byte {
 	text = append(append(text, `{"requestId":"`...), s.id...)
 	text = append(text, `","generatedAt":"`...)
@@ -161,8 +157,7 @@ func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 // requestIDBytes is the length of the ids that newRequestID makes: 16 bytes in base 32.
 const requestIDBytes = 26
 
-// newRequestID fills id with random letters and digits. Ids must be unique and fast to
-// make; they are not secret.
+// newRequestID fills id with random letters and digits: unique and fast to make, but not secret.
 func newRequestID(id *[requestIDBytes]byte) {
 	var random [16]byte
 	binary.NativeEndian.PutUint64(random[:8], rand.Uint64()) //nolint:gosec // not secret

@@ -31,8 +31,7 @@ type CodeInfo struct {
 	Description string
 	Fix         string
 	Example     *apierror.Error
-	// DescriptionWithoutPayments and FixWithoutPayments stand in the place of the two where no
-	// payments for single requests are taken; empty where they are the same.
+	// DescriptionWithoutPayments and FixWithoutPayments replace the two on nodes without payments; empty for the same.
 	DescriptionWithoutPayments, FixWithoutPayments string
 }
 
@@ -41,9 +40,8 @@ type CodeInfo struct {
 //go:embed codes.json
 var codeRows []byte
 
-// Codes is the table of error codes of a node. Without payments for single requests it has
-// no code of theirs, and no advice to pay. A row that cannot be read is a mistake that the tests
-// of this package find.
+// Codes is the table of error codes of a node. Without payments it has no code of theirs, and no advice to pay. Tests
+// of this package find a row that cannot be read.
 func Codes(payments bool) []CodeInfo {
 	var all []CodeInfo
 	if err := json.Unmarshal(codeRows, &all); err != nil {
@@ -102,8 +100,7 @@ func InfoOf(c apierror.Code, payments bool) CodeInfo {
 	return CodeInfo{Code: apierror.CodeInternal, Status: http.StatusInternalServerError}
 }
 
-// unknownPath is the error of a path without a route. It names the most similar path,
-// and the document that describes all.
+// unknownPath is the error of a path without a route. It names the most similar path and the OpenAPI document.
 func unknownPath(path string) *apierror.Error {
 	details := apierror.PathDetails{Path: governance.Shorten(path, param.MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
 	message := "no such path"

@@ -14,10 +14,8 @@ import (
 	"pnyx/governance"
 )
 
-// Bounds of the search for examples.
 const (
-	// examplesInterval is how often documents look for examples again, when something was
-	// published since.
+	// examplesInterval is how often documents look for new examples after publications.
 	examplesInterval = 10 * time.Second
 	// examplesTimeout bounds the search, during which a document waits.
 	examplesTimeout = 2 * time.Second
@@ -25,14 +23,12 @@ const (
 	exampleDAOs = 5
 )
 
-// exampleWindow is the window of events around a ballot: before it, its vote began, and
-// after it, the vote ended.
+// exampleWindow is the window of events around a ballot: from before its vote began until after it ended.
 const (
 	exampleWindowBefore = 60 * 24 * time.Hour
 	exampleWindowAfter  = routes.MaxFeedWindow - exampleWindowBefore
 )
 
-// errNoExample reports that there is no ballot to begin with.
 var errNoExample = errors.New("no DAO has a voter with a ballot")
 
 // Examples are values of parameters that this node answers with data. The zero value has none.
@@ -41,8 +37,7 @@ type Examples struct {
 	DAOID string
 	// Voter is the voter with the most voting power in the DAO.
 	Voter string
-	// Proposal is a proposal of the DAO that the voter voted on, and Title its title; empty
-	// where it has none.
+	// Proposal is one that the voter voted on, and Title its title; empty for none.
 	Proposal governance.ProposalKey
 	Title    string
 	// Topic is a forum topic, of the DAO where it has one; empty where no DAO has any.
@@ -51,8 +46,7 @@ type Examples struct {
 	From, To string
 }
 
-// Of returns the example of a parameter: of this node where there is one, else the example of the
-// route table.
+// Of returns the example of a parameter: of this node, or else of the route table.
 func (e Examples) Of(p param.Param) string {
 	return cmp.Or(map[string]string{
 		"daoId": e.DAOID, "voterIdentity": e.Voter, "proposalKey": string(e.Proposal), "title": e.Title,
@@ -64,19 +58,16 @@ func (e Examples) Of(p param.Param) string {
 type exampleCache struct {
 	mu    sync.Mutex
 	found Examples
-	// searchedAt is when the last search was, and revision what was published then; zero
-	// after a search that failed.
+	// searchedAt is when the last search was, and revision what was published then; zero after a failure.
 	searchedAt time.Time
 	revision   uint64
-	// timeout bounds a search.
-	timeout time.Duration
-	backend *routes.Backend
-	routes  map[string]*routes.Route
-	now     func() time.Time
+	timeout    time.Duration
+	backend    *routes.Backend
+	routes     map[string]*routes.Route
+	now        func() time.Time
 }
 
-// get returns examples for documents: from the last search, or from a new one if
-// something was published since. While nothing was found, it returns none.
+// get returns examples from the last search, or a new one after a publication; none while none were found.
 func (e *exampleCache) get(ctx context.Context) Examples {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +84,6 @@ func (e *exampleCache) get(ctx context.Context) Examples {
 	return e.found
 }
 
-// find searches for a ballot, and for what is around it.
 func (e *exampleCache) find(ctx context.Context) (Examples, error) {
 	daos, err := rowsOf[governance.DAOListItem](ctx, e, "daos.list", map[string]string{"hasVoteData": "true"})
 	if err != nil {
@@ -160,8 +150,7 @@ func (e *exampleCache) topic(ctx context.Context, daoID string) (governance.Topi
 	return "", nil
 }
 
-// rowsOf returns the rows that a list answers with, as its handler reads them from the
-// cache. The read is not charged.
+// rowsOf returns the rows of a list, as its handler reads them from the cache, free of charge.
 func rowsOf[Row any](ctx context.Context, e *exampleCache, routeID string, texts map[string]string) ([]Row, error) {
 	route := e.routes[routeID]
 	r, err := route.ParseTexts(texts, nil, 0)

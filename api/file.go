@@ -25,8 +25,7 @@ import (
 const (
 	// HeaderReprDigest holds the SHA-256 of a file as it is sent (RFC 9530).
 	HeaderReprDigest = "Repr-Digest"
-	// HeaderUnencodedDigest holds the SHA-256 of a file without its compression, for clients that do
-	// not see the bytes that were sent.
+	// HeaderUnencodedDigest holds the SHA-256 of a file without its compression.
 	HeaderUnencodedDigest = "Unencoded-Digest"
 )
 
@@ -43,9 +42,8 @@ type representation struct {
 	part *byteRange
 }
 
-// representationOf returns the form that a request gets. What Range selects are bytes of
-// the text itself, whatever Accept-Encoding says: a caller that was interrupted has the
-// text, and no server has to compress to the same bytes again.
+// representationOf returns the form that a request gets. What Range selects are bytes of the text itself: a caller
+// that was interrupted has that, and no server has to compress to the same bytes again.
 func representationOf(c *fiber.Ctx, f *routes.File) (*representation, error) {
 	ranges := ""
 	if c.Method() == fiber.MethodGet {
@@ -102,7 +100,6 @@ func (r *representation) write(c *fiber.Ctx) error {
 	return nil
 }
 
-// length is the number of bytes that the request gets.
 func (r *representation) length() int {
 	if r.part != nil {
 		return r.part.length()
@@ -110,8 +107,7 @@ func (r *representation) length() int {
 	return r.size
 }
 
-// sendFile sends a file: as 304 to a caller that has it, as a permission to an edge that
-// sends the body, or the part of it that was requested.
+// sendFile sends a file as send sends answers, or the part of it that was requested.
 func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
 	s.readiness = governance.Ready
 	form, err := representationOf(c, answer.File)
@@ -124,8 +120,11 @@ func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *routes.Request, answer 
 	case httpcache.Matches(c, form.etag):
 		c.Status(fiber.StatusNotModified)
 		return nil
+	case s.delegatesToEdge(c) && form.part != nil: // the edge cuts it from the whole
+		delegateToEdge(c, s, r, answer, PathRange, form.length())
+		return nil
 	case s.delegatesToEdge(c):
-		delegateFileToEdge(c, s, r, answer, form)
+		delegateToEdge(c, s, r, answer, PathBody, form.length())
 		return nil
 	}
 	setBodyExpiry(c, s, r, answer)
@@ -161,9 +160,8 @@ type byteRange struct{ first, last int }
 
 func (b *byteRange) length() int { return b.last - b.first + 1 }
 
-// parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the
-// whole file, where the header is malformed, has another unit or selects several ranges.
-// The error says that a range is beyond the end.
+// parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the whole file, if the header
+// is malformed, has another unit or several ranges. The error says that a range is beyond the end.
 func parseRange(header string, size int) (*byteRange, error) {
 	text, inBytes := strings.CutPrefix(header, "bytes=")
 	from, to, isRange := strings.Cut(text, "-")
@@ -184,7 +182,6 @@ func parseRange(header string, size int) (*byteRange, error) {
 	return &byteRange{int(first), int(min(last, end))}, nil
 }
 
-// rangeNotSatisfiable is the error of a range beyond the end of a file.
 func rangeNotSatisfiable(size int) *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusRequestedRangeNotSatisfiable, Code: apierror.CodeValidation,
@@ -197,8 +194,7 @@ func rangeNotSatisfiable(size int) *apierror.Error {
 	}
 }
 
-// bodyBytes returns the length of the body of an answer, also of one that is streamed; zero
-// where that is not known yet.
+// bodyBytes returns the length of the body of an answer, also of a stream; zero while unknown.
 func bodyBytes(c *fiber.Ctx) int {
 	if c.Response().IsBodyStream() {
 		return max(0, c.Response().Header.ContentLength())

@@ -36,7 +36,6 @@ type LogOptions struct {
 	SlowThreshold time.Duration
 }
 
-// requestLog writes lines about requests.
 type requestLog struct {
 	LogOptions
 
@@ -75,8 +74,7 @@ func (l *requestLog) write(ctx context.Context, route string, r *accessRecord) {
 	l.logger.LogAttrs(ctx, level, "request", l.attributes(route, r, sample)...)
 }
 
-// decide returns the level of a request's line, and how many requests it represents: 0
-// when it is not written.
+// decide returns the level of a request's line, and how many requests it represents: 0 for no line.
 func (l *requestLog) decide(r *accessRecord) (level slog.Level, sample uint64) {
 	switch {
 	case r.failed():
@@ -122,8 +120,7 @@ func (l *requestLog) attributes(route string, r *accessRecord, sample uint64) []
 // tokenPattern matches what looks like a token, wherever a caller puts it.
 var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 
-// loggedPath returns the part of a path that is logged, in printable ASCII and without
-// tokens, escaped ones included.
+// loggedPath returns the part of a path that is logged, in printable ASCII and without tokens.
 func (l *requestLog) loggedPath(path string) string {
 	const maxLoggedPath = 200 // bounds the part of a path that is logged, in bytes
 	if plain, err := url.PathUnescape(path); err == nil {
@@ -151,8 +148,7 @@ type accessRecord struct {
 	method, path string
 	// status is the HTTP status, and bytes the length of the body as sent.
 	status, bytes int
-	// duration is how long the answer took on this node.
-	duration time.Duration
+	duration      time.Duration
 	// span is the span of the request; the zero span records nothing.
 	span telemetry.Span
 }
@@ -169,7 +165,6 @@ func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) a
 	return r
 }
 
-// code returns the code of the error; empty for an answer.
 func (r *accessRecord) code() apierror.Code {
 	if r.err == nil {
 		return ""
@@ -177,8 +172,7 @@ func (r *accessRecord) code() apierror.Code {
 	return r.err.Code
 }
 
-// source returns the layer that the data came from; empty where none was read. It is
-// LayerNone where data was read and is not available.
+// source returns the layer of the data: empty where none was read, LayerNone where it is not available.
 func (r *accessRecord) source() httpcache.Layer {
 	switch {
 	case r.err == nil:
@@ -189,7 +183,6 @@ func (r *accessRecord) source() httpcache.Layer {
 	return ""
 }
 
-// dataReadiness returns the readiness of the data; empty where none was read.
 func (r *accessRecord) dataReadiness() governance.Readiness {
 	if r.source() == httpcache.LayerNone {
 		return governance.ReadinessUnavailable
@@ -197,8 +190,7 @@ func (r *accessRecord) dataReadiness() governance.Readiness {
 	return r.readiness
 }
 
-// token returns the id and plan of the token that was sent. An internal caller and a
-// payer have a plan without an id; anyone else has neither.
+// token returns the id and plan of the caller's token: of internal callers and payers only a plan.
 func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	const planInternal ratelimit.Plan = "internal" // logged as the plan of internal callers, who have none
 	switch {
@@ -213,8 +205,3 @@ func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 }
 
 func (r *accessRecord) failed() bool { return r.status >= fiber.StatusInternalServerError }
-
-// errorName is the error of a failed request in its trace.
-func (r *accessRecord) errorName() string {
-	return cmp.Or(string(r.code()), string(apierror.CodeInternal))
-}

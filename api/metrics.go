@@ -20,15 +20,12 @@ const (
 	RouteNone = "none"
 )
 
-// metrics are the metrics of a node. Every label has a closed set of values: routes are
-// named by their ids, and nothing that a caller sends becomes a label.
+// metrics are the metrics of a node. Labels have closed sets of values: nothing that a caller sends becomes one.
 type metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	answers  map[origin]prometheus.Counter
-	// hits is the counter in answers of ready answers from the node's own copies.
-	hits   prometheus.Counter
-	misses prometheus.Counter
+	misses   prometheus.Counter
 	// joined counts requests that waited for the read of another.
 	joined prometheus.Counter
 	routes map[string]*routeMetrics // by path
@@ -39,7 +36,6 @@ type metrics struct {
 	documents, none *routeMetrics
 }
 
-// origin is where the data of an answer came from, and its readiness.
 type origin struct {
 	layer     httpcache.Layer
 	readiness governance.Readiness
@@ -71,7 +67,6 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
 		}
 	}
-	m.hits = m.answers[origin{httpcache.LayerLocal, governance.Ready}]
 	m.addRoutes(registerer)
 	return m
 }
@@ -124,9 +119,7 @@ func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	}
 	route.duration.Observe(r.duration.Seconds())
 	route.bytes.Add(float64(r.bytes))
-	if r.err == nil && r.layer == httpcache.LayerLocal && r.readiness == governance.Ready {
-		m.hits.Inc() // looking it up takes longer than counting
-	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
+	if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()
 	}
 }

@@ -19,8 +19,7 @@ import (
 // HeaderServerTiming holds how long the answer took.
 const HeaderServerTiming = "Server-Timing"
 
-// corsAllowHeaders lists the request headers that cross-origin scripts may send. The published x402 client
-// sends a header of answers with each payment.
+// corsAllowHeaders lists the headers that cross-origin scripts may send: the x402 client sends one of answers, too.
 const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + HeaderFormerPayment + ", " +
 	fiber.HeaderAccessControlExposeHeaders + ", " + fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
@@ -40,8 +39,7 @@ func constantHeaders() []header {
 	}
 }
 
-// setHeader sets a header without normalizing its name. value must not contain
-// unescaped caller input, and must not change before the answer is sent.
+// setHeader sets a header as it is named. value has no unescaped input, and stays as it is until it is sent.
 func setHeader(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
@@ -58,12 +56,10 @@ func preflight(c *fiber.Ctx) error {
 	return nil
 }
 
-// maxNegotiationBytes bounds the headers that say what a caller accepts. Browsers send a
-// tenth of it; sorting them takes a time that grows with the square of their length.
+// maxNegotiationBytes bounds what a caller accepts: browsers send a tenth, and sorting takes quadratic time.
 const maxNegotiationBytes = 1 << 10
 
-// limitRequest rejects requests with an address longer than maxURLBytes or with headers longer
-// than maxNegotiationBytes.
+// limitRequest rejects requests with an address or with headers that are too long.
 func limitRequest(c *fiber.Ctx) error {
 	const maxURLBytes = 8 << 10 // bounds the request URI: all text parameters at their longest, escaped, fit
 	if got := len(c.Request().Header.RequestURI()); got > maxURLBytes {
@@ -85,8 +81,7 @@ func tooLong(status int, what string, got, most int) *apierror.Error {
 		"the %s has %d bytes, at most %d are read", what, got, most)
 }
 
-// encodedBody is the error of a request with a Content-Encoding, whatever its value: a body
-// is read as it is, since a small one could decode to any length.
+// encodedBody is the error of any Content-Encoding: a small body could decode to any length.
 func encodedBody() *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
@@ -96,9 +91,8 @@ func encodedBody() *apierror.Error {
 	}
 }
 
-// wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes connections while
-// the node drains, and answers what must not reach Fiber: requests with an ambiguous end or an
-// encoded body, and methods that Fiber does not know, to which it would send a plain text.
+// wrapHandler wraps the handler of Fiber: it rewrites requests of an edge, closes connections while the node drains,
+// and answers what must not reach Fiber: ambiguous ends, encoded bodies, and methods that Fiber does not know.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := wire.FramingProblem(&request.Request.Header); problem != nil {

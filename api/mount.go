@@ -16,9 +16,8 @@ import (
 	"pnyx/api/httpcache"
 )
 
-// Mount has a handler of another package answer every request to a path, with a slash at its end
-// or without, with JSON, whatever its method; its errors are answered as routes' errors. name is the path in metrics, and
-// maxBody bounds the body of a request in bytes. Mount is called before Serve.
+// Mount has a handler answer every request to a path, with or without a slash at its end, with JSON; its errors are a
+// route's. name is the path in metrics, maxBody bounds bodies. It is called before Serve.
 func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	for _, path := range []string{path, path + "/"} {
 		a.mounted[path] = maxBody
@@ -32,30 +31,26 @@ func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	}
 }
 
-// MountPages has a handler of another package answer GET and HEAD requests to a path, which
-// may have parameters, with pages for people. name is the path in metrics and logs.
-// MountPages is called before Serve.
+// MountPages has a handler answer GET and HEAD to a path, which may have parameters, with pages for people. name is
+// the path in metrics and logs. It is called before Serve.
 func (a *API) MountPages(path, name string, handler fiber.Handler) {
 	a.metrics.addRoute(path, name)
 	a.handleGet(path, handler)
 }
 
-// bodyLimit returns how a request is read whose headers are known: a path that is mounted
-// may have another bound on its body.
+// bodyLimit bounds the body of a request whose headers are known, for mounted paths as they were mounted.
 func (a *API) bodyLimit(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	path, _, _ := bytes.Cut(header.RequestURI(), []byte("?"))
 	return fasthttp.RequestConfig{MaxRequestBodySize: a.mounted[string(path)]}
 }
 
-// NoteTool has the log line of a request to a mounted path name the tool that was called, and
-// the code of the error that the tool answered with; empty for data.
+// NoteTool names in the log line of a request the tool that it called, and the code of its error; empty for data.
 func NoteTool(c *fiber.Ctx, tool string, outcome apierror.Code) {
 	s := stateOf(c)
 	s.tool, s.outcome = tool, outcome
 }
 
-// Refuse returns the error to send for a request to a mounted path that is refused before
-// a route is read: the given one, or 429 when too many of the client's were.
+// Refuse returns the error for a request to a mounted path that reads no route: the given one, or 429 after too many.
 func (a *API) Refuse(c *fiber.Ctx, refused *apierror.Error) *apierror.Error {
 	return a.admission.limitRefusal(c, stateOf(c), refused)
 }
@@ -80,8 +75,7 @@ func HasCredentials(c *fiber.Ctx) bool {
 		func(name string) bool { return c.Get(name) != "" })
 }
 
-// SendHTML answers a request with a page, or with 304 for a caller that has it. A page for a caller
-// with credentials is not stored; for others it is public, and as fresh as what it was read from.
+// SendHTML answers with a page, or with 304. It is public, as fresh as what it shows, and not stored for credentials.
 func SendHTML(c *fiber.Ctx, page HTML) error {
 	s, fresh, status := stateOf(c), httpcache.Published(), http.StatusOK
 	setCommonHeaders(c, s)

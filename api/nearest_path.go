@@ -12,8 +12,7 @@ import (
 	"pnyx/governance"
 )
 
-// nearestPath returns the known path that is most similar to a request's, with its parameters;
-// empty when none is similar. Parameters in a path match anything.
+// nearestPath returns the known path that is most similar to a request's, with its parameters; empty for none.
 func nearestPath(path string) string {
 	if len(path) > param.MaxTextBytes {
 		return ""
@@ -36,9 +35,8 @@ func nearestPath(path string) string {
 	return best
 }
 
-// pathDistance returns the edit distance of the fixed parts of two paths, and the number
-// of letters in them. The distance is negative for paths with different numbers of parts,
-// or with an empty parameter.
+// pathDistance returns the edit distance of the fixed parts of two paths, and how many letters they have. It is
+// negative for other numbers of parts, or an empty parameter.
 func pathDistance(given, want []string) (distance, letters int) {
 	if len(given) != len(want) {
 		return -1, 0
@@ -56,8 +54,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 	return distance, letters
 }
 
-// paths lists the paths of routes and documents. It is made once: to make the table of routes takes half a
-// millisecond, and anybody may ask for unknown paths.
+// paths lists the paths of routes and documents, made once: that takes half a millisecond, and anybody may ask.
 var paths = sync.OnceValue(func() []string { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	all := []string{PathOpenAPI, PathOpenAPIAlias, PathDocs, PathLLMs, PathCatalog}
 	for _, route := range routes.All() {
@@ -116,8 +113,7 @@ func meantPath(path string) string {
 	return ""
 }
 
-// matchPath reports whether parts of a path match a pattern, in any case of letters, and
-// returns what replaces the pattern's parameters.
+// matchPath reports whether a path matches a pattern, in any case, and what replaces the pattern's parameters.
 func matchPath(parts, pattern []string) (*strings.Replacer, bool) {
 	if len(parts) != len(pattern) {
 		return nil, false

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -9,12 +10,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 
+	"pnyx/api/apierror"
 	"pnyx/panics"
 	"pnyx/telemetry"
 )
 
-// observe runs a handler as every request needs it: it answers errors, finishes
-// accounting, and counts, logs and traces the request.
+// observe runs a handler, answers its errors, finishes accounting, and counts, logs and traces the request.
 func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 	began := time.Now()
 	a.metrics.inFlight.Inc()
@@ -50,8 +51,7 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 	return a.compressor.Compress(c)
 }
 
-// handleError answers requests that reach no middleware: those that are malformed, or
-// whose method Fiber does not know.
+// handleError answers requests that reach no middleware: malformed, or of a method that Fiber does not know.
 func (a *API) handleError(c *fiber.Ctx, err error) error {
 	began := time.Now()
 	if err := a.writeError(c, err); err != nil {
@@ -70,8 +70,7 @@ func (a *API) report(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, beg
 	a.record(c, route, span, duration)
 }
 
-// record counts, traces and logs an answer. It allocates nothing unless the answer is
-// logged or traced.
+// record counts, traces and logs an answer. It allocates only for what is logged or traced.
 func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, duration time.Duration) {
 	r := accessRecordOf(c, span, duration)
 	a.metrics.count(route, &r)
@@ -81,21 +80,19 @@ func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, dur
 	a.log.write(c.UserContext(), route.id, &r)
 }
 
-// trace starts the span of a request. Only internal callers and trusted proxies may
-// choose the trace that it belongs to, and whether it is recorded.
+// trace starts the span of a request, as part of a caller's trace for internal callers and trusted proxies only.
 func (a *API) trace(c *fiber.Ctx) telemetry.Span {
-	if a.tracer == nil {
+	if a.admission.Tracer == nil {
 		return telemetry.Span{}
 	}
 	header := &c.Request().Header
-	ctx, span := a.tracer.StartServer(c.UserContext(), propagation.MapCarrier{
+	ctx, span := a.admission.Tracer.StartServer(c.UserContext(), propagation.MapCarrier{
 		"traceparent": string(header.Peek("traceparent")), "tracestate": string(header.Peek("tracestate")),
 	}, a.admission.isTrusted(c))
 	c.SetUserContext(ctx)
 	return span
 }
 
-// setSpanAttributes describes the request and its answer in the span.
 func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 	r.span.Describe(shownMethod(r.method)+" "+route,
 		attribute.String("http.request.method", shownMethod(r.method)),
@@ -105,6 +102,6 @@ func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 		attribute.String("pnyx.layer", string(r.source())),
 		attribute.String("pnyx.request_id", strings.Clone(r.id)))
 	if r.failed() {
-		r.span.SetError(r.errorName())
+		r.span.SetError(string(cmp.Or(r.code(), apierror.CodeInternal)))
 	}
 }

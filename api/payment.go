@@ -19,10 +19,9 @@ import (
 // HeaderFormerPayment is the header of a payment in version 1 of the protocol, which is refused.
 const HeaderFormerPayment = "X-PAYMENT"
 
-// authorizePayment authorizes a request by its payment. HEAD gets the challenge that
-// GET would get: there is no body to pay for.
+// authorizePayment authorizes a request by its payment. HEAD is challenged as GET: there is no body to pay for.
 func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request) error {
-	if a.payments == nil {
+	if a.Payments == nil {
 		return tokenRequired(*s.route)
 	}
 	if s.reader != nil {
@@ -33,12 +32,11 @@ func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Re
 	})
 }
 
-// beginPayment begins the payment of a request with the header that it has, and applies the
-// limits of the payer.
+// beginPayment begins the payment in a request's header, and applies the limits of the payer.
 func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) error {
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
-		refusal := a.payments.Challenge(request)
+		refusal := a.Payments.Challenge(request)
 		if c.Get(HeaderFormerPayment) != "" {
 			refusal.Message = HeaderFormerPayment + " is of version 1 of x402, and version 2 is spoken here; " + refusal.Message
 		}
@@ -50,7 +48,7 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 	if err := a.limitPayment(c, s, ratelimit.Payment); err != nil {
 		return err
 	}
-	payment, err := a.payments.Read(request, header)
+	payment, err := a.Payments.Read(request, header)
 	if err != nil {
 		return paymentError(*s.route, err)
 	}
@@ -59,7 +57,7 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 			return err
 		}
 	}
-	charge, err := a.payments.Begin(c.UserContext(), request, payment)
+	charge, err := a.Payments.Begin(c.UserContext(), request, payment)
 	if err != nil {
 		return paymentError(*s.route, err)
 	}
@@ -67,11 +65,10 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 	return a.limitCaller(c.UserContext(), s, ratelimit.PayPerRequest.Limits())
 }
 
-// limitPayment takes from a bucket for payments of the client's IP address, before Redis
-// or the facilitator hears of the payment.
+// limitPayment takes from a bucket of the client's address, before Redis or the facilitator hears of a payment.
 func (a *admission) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
 	s.limited = true
-	decision := a.addresses.TakePayment(bucket, peerOf(c), forwardedFor(c), s.now)
+	decision := a.Addresses.TakePayment(bucket, peerOf(c), forwardedFor(c), s.now)
 	if decision.Allowed {
 		return nil
 	}
@@ -85,8 +82,7 @@ func (s *requestState) releasePayment(c *fiber.Ctx) {
 	}
 }
 
-// settlePayment settles the payment of a request whose answer is about to be sent, and
-// stores what was purchased. When settlement fails, the answer is discarded.
+// settlePayment settles a payment and stores what it bought. When that fails, the answer is discarded.
 func settlePayment(c *fiber.Ctx, s *requestState, purchased x402.Response) error {
 	if err := s.charge.Settle(c.UserContext(), purchased); err != nil {
 		c.Response().Reset() // nothing of the answer may be sent
@@ -96,7 +92,6 @@ func settlePayment(c *fiber.Ctx, s *requestState, purchased x402.Response) error
 	return nil
 }
 
-// replayAnswer sends the answer that the payment bought before.
 func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error {
 	for name, value := range purchased.Header {
 		c.Set(name, value)
@@ -126,8 +121,7 @@ func paidRouteDetails(route routes.Route) apierror.PaymentDetails {
 	}
 }
 
-// paymentError is the error of a payment that is missing or was refused. An error that
-// is no x402.RefusedError is internal.
+// paymentError is the error of a payment that is missing or refused; one that is no x402.RefusedError is internal.
 func paymentError(route routes.Route, err error) *apierror.Error {
 	refusal, is := errors.AsType[*x402.RefusedError](err)
 	if !is {

@@ -18,8 +18,7 @@ type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.PublicationState]
-	// changed is called with the tags of what was published, and with cache.EverythingTag
-	// when a notification was missed. It may be called concurrently.
+	// changed gets the tags that were published, EverythingTag after a missed notification, maybe concurrently.
 	changed func(tags ...cache.Tag)
 	// last is the number of the last notification.
 	last atomic.Uint64
@@ -29,8 +28,7 @@ type publicationWatcher struct {
 	republished func()
 }
 
-// run keeps the copy up to date until ctx ends. While the state cannot be read, the last
-// copy stays, and its heartbeat grows old.
+// run keeps the copy up to date until ctx ends. While the state cannot be read, the last copy grows old.
 func (w *publicationWatcher) run(ctx context.Context) {
 	const pollInterval = 500 * time.Millisecond // how often a node reads the publication state without being notified of a change
 	notified := make(chan struct{}, 1)
@@ -59,8 +57,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	}
 }
 
-// receive reports what a notification says has changed: everything, unless it is the one
-// after the last.
+// receive reports what a notification says has changed: everything, unless it follows the last one.
 func (w *publicationWatcher) receive(n cache.Notification) {
 	if n.Number != 0 && n.Number == w.last.Swap(n.Number)+1 {
 		if len(n.Tags) > 0 {
@@ -94,8 +91,7 @@ func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	return number
 }
 
-// readiness returns the readiness of a view: stale when the heartbeat of the worker is too
-// old or the view has expired, else the view's.
+// readiness returns a view's readiness: stale when the worker's heartbeat is too old or the view has expired.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
 	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter ||

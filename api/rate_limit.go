@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/utils"
 
 	"pnyx/access"
 	"pnyx/api/apierror"
@@ -18,10 +16,9 @@ import (
 	"pnyx/ratelimit"
 )
 
-// The headers of draft-ietf-httpapi-ratelimit-headers-10. The quota and window of a
-// policy describe a full bucket, its burst and the time to refill it, because that
-// is what a caller may send in a burst. The reset of a limit, in the header and in
-// resetAt alike, is when one more request is allowed than remain.
+// The headers of draft-ietf-httpapi-ratelimit-headers-10. A policy's quota and window describe a full bucket, its
+// burst and the time to refill it: what may be sent at once. The reset of a limit, as resetAt, is when one more
+// request is allowed than remain.
 const (
 	// HeaderRateLimit is what is left of the caller's limits.
 	HeaderRateLimit = "RateLimit"
@@ -31,54 +28,36 @@ const (
 
 const monthPolicy = "month"
 
-// setLimitHeaders sets the rate limit headers: the policies that were applied to the request, of
-// its token or of the client's address, and what is left of them. Answers for everyone have them
-// too: they are of the caller whose request reached the node, and caches do not store them.
+// setLimitHeaders sets the policies that were applied to the request, and what is left of them. Answers for everyone
+// have them, too, of the caller whose request reached the node: caches do not store them.
 func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
-	var room [2][128]byte
 	switch {
 	case s.internal:
 	case s.decided:
-		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], &s.grant)))
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], &s.grant, s.now)))
+		bucket, month := s.grant.Request.Bucket, s.grant.Quota.Month
+		policy := policyOf(bucket, s.grant.Request.Limits.Rate(bucket))
+		left := limitItem(string(bucket), 'r', int64(s.grant.Decision.Remaining), 't', s.grant.Decision.ResetAfter)
+		if s.grant.Quota.Limit > 0 {
+			policy += ", " + limitItem(monthPolicy, 'q', s.grant.Quota.Limit, 'w', month.End().Sub(month.Begin))
+			left += ", " + limitItem(monthPolicy, 'r', s.grant.Quota.Remaining(), 't', month.End().Sub(s.now))
+		}
+		setHeader(c, HeaderRateLimitPolicy, policy)
+		setHeader(c, HeaderRateLimit, left)
 	case s.address != ratelimit.Decision{} && a.freePolicy != "": // a payment takes from a bucket of its own
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
+		setHeader(c, HeaderRateLimit, limitItem(string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter))
 	}
 }
 
-func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
-	bucket := g.Request.Bucket
-	text = appendPolicy(text, bucket, g.Request.Limits.Rate(bucket))
-	if g.Quota.Limit == 0 {
-		return text
-	}
-	month := g.Quota.Month
-	return appendItem(append(text, ", "...), monthPolicy, 'q', g.Quota.Limit, 'w', month.End().Sub(month.Begin))
+func policyOf(bucket ratelimit.Bucket, rate ratelimit.Rate) string {
+	return limitItem(string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
 }
 
-func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
-	text = appendItem(text, string(g.Request.Bucket), 'r', int64(g.Decision.Remaining), 't', g.Decision.ResetAfter)
-	if g.Quota.Limit == 0 {
-		return text
-	}
-	return appendItem(append(text, ", "...), monthPolicy, 'r', g.Quota.Remaining(), 't', g.Quota.Month.End().Sub(now))
+// limitItem is an item of a structured header: a name with a count and a time in seconds as parameters.
+func limitItem(name string, countKey byte, count int64, timeKey byte, d time.Duration) string {
+	return fmt.Sprintf(`"%s";%c=%d;%c=%d`, name, countKey, count, timeKey, apierror.Seconds(d))
 }
 
-func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
-	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
-}
-
-// appendItem appends an item of a structured header: a name with a count and a time in
-// seconds as parameters.
-func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
-	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
-	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
-	return strconv.AppendInt(text, int64(apierror.Seconds(d)), 10)
-}
-
-// rateLimited is the error of an empty bucket.
 func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusTooManyRequests, Code: apierror.CodeRateLimited,
@@ -91,7 +70,6 @@ func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ra
 	}
 }
 
-// quotaExceeded is the error of a monthly quota that is used up.
 func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusTooManyRequests, Code: apierror.CodeQuotaExceeded,
@@ -103,9 +81,8 @@ func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *apierror.Erro
 	}
 }
 
-// limitRefusal takes from a bucket for a request that is refused before one was asked: of
-// the token on a paid route, else of the client's IP address. It returns the error to
-// send, which is 429 once the bucket is empty. A refusal uses nothing of the month.
+// limitRefusal takes from the bucket of the token on a paid route, else of the client's address, for a request that
+// no bucket was asked for, and returns the error to send: 429 once it is empty. It uses nothing of the month.
 func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Error) *apierror.Error {
 	var err error
 	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
@@ -121,10 +98,9 @@ func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierro
 	return refused
 }
 
-// limitAnswer takes from the bucket of the client's IP address for a request that no bucket
-// was asked for, whatever its answer is. Internal callers are not limited.
+// limitAnswer takes from the bucket of the client's address if no bucket was asked, except for internal callers.
 func (a *admission) limitAnswer(c *fiber.Ctx, s *requestState) error {
-	if s.limited || s.internal || s.route == nil && a.internal.Accepts(c.Get(access.HeaderInternal)) {
+	if s.limited || s.internal || s.route == nil && a.Internal.Accepts(c.Get(access.HeaderInternal)) {
 		return nil
 	}
 	if s.now.IsZero() {
@@ -139,8 +115,7 @@ func peerOf(c *fiber.Ctx) netip.Addr {
 	return peer
 }
 
-// forwardedFor returns every X-Forwarded-For line of a request as one list. A proxy may
-// append a line of its own instead of appending to the caller's.
+// forwardedFor returns all X-Forwarded-For lines as one list: a proxy may append a line of its own.
 func forwardedFor(c *fiber.Ctx) string {
 	lines := c.Request().Header.PeekAll(fiber.HeaderXForwardedFor)
 	if len(lines) < 2 {

@@ -21,9 +21,8 @@ import (
 	"pnyx/telemetry"
 )
 
-// Reader reads routes in the process, for the caller of a request to a mounted path. Each
-// Read is parsed, authorized, limited, answered, counted and logged as a GET of its own.
-// A Reader is for one goroutine, which calls End before it answers the request.
+// Reader reads routes in the process, for the caller of a request to a mounted path: each Read as a GET of its own.
+// It is for one goroutine, which calls End before it answers the request.
 type Reader struct {
 	api   *API
 	outer *fiber.Ctx
@@ -68,12 +67,10 @@ type Read struct {
 type Answer struct {
 	// Data is the JSON of the member data of the route's envelope.
 	Data []byte
-	// Meta is the member meta of the envelope.
 	Meta Meta
 }
 
-// Read begins a read of a route by the route's id. The caller is authenticated, and
-// nothing else is done.
+// Read begins a read of a route by its id. The caller is authenticated, and nothing else is done.
 func (r *Reader) Read(routeID string) *Read {
 	a, ctx := r.api, &fasthttp.RequestCtx{}
 	ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -92,9 +89,8 @@ func (r *Reader) Read(routeID string) *Read {
 	return read
 }
 
-// ReadForEveryone is Read for a page that shows a part of the answer to everyone: the read is
-// neither charged nor limited, as of an internal caller. What else the page reads has to be
-// limited by the address of its visitor. The last answer is held, as of a free route.
+// ReadForEveryone is Read for a page that shows a part of the answer to everyone: neither charged nor limited, and
+// held as of a free route. Something else that the page reads has to limit its visitor's address.
 func (r *Reader) ReadForEveryone(routeID string) *Read {
 	read := r.Read(routeID)
 	read.state.forEveryone, read.state.internal, read.state.caller, read.state.credentialErr = true, true, nil, nil
@@ -132,8 +128,7 @@ func (r *Read) Parse(texts map[string]string) error {
 	return nil
 }
 
-// Refuse ends a read with an error, and returns the error to send: the given one, or that
-// of a limit that the read was the last to reach.
+// Refuse ends a read with an error, and returns the error to send: that, or of the limit that it reached.
 func (r *Read) Refuse(err error) *apierror.Error {
 	if failed := r.reader.api.writeError(r.c, err); failed != nil {
 		return apierror.Internal(failed)
@@ -141,9 +136,8 @@ func (r *Read) Refuse(err error) *apierror.Error {
 	return r.state.err
 }
 
-// Authorize decides whether the caller may have the answers to all reads, which were
-// parsed, and applies its limits. A caller without a token pays for them as p says. The
-// error is an *Error.
+// Authorize decides whether the caller may have all reads, which were parsed, and applies its limits. Without a
+// token, p says how it pays. The error is an *Error.
 func (r *Reader) Authorize(p Purchase) error {
 	r.purchase = p
 	r.takeTogether()
@@ -158,8 +152,7 @@ func (r *Reader) Authorize(p Purchase) error {
 	return nil
 }
 
-// takeTogether has the first read of a bucket take the tokens of all. Else a caller who waits as he is
-// told has one token, which the first read takes, and never as many as the reads need.
+// takeTogether has the first read of a bucket take the tokens of all: who waits as told has one token, never as many.
 func (r *Reader) takeTogether() {
 	first := map[ratelimit.Bucket]*requestState{}
 	for _, read := range r.reads {
@@ -204,8 +197,7 @@ func (r *Reader) Purchased() ([]byte, bool) {
 	return stored.Body, repeated
 }
 
-// Settle charges the payment for what is about to be sent, where there is a payment and what
-// is sent costs something. The error is an *Error, after which nothing of it may be sent.
+// Settle charges for what is about to be sent, if it costs something. After an error, an *Error, it may not be sent.
 func (r *Reader) Settle(body []byte) error {
 	if r.charge == nil {
 		return nil
@@ -223,8 +215,7 @@ func (r *Reader) Settle(body []byte) error {
 	return nil
 }
 
-// Receipt returns the value of the PAYMENT-RESPONSE header of a settled payment; empty
-// without one.
+// Receipt returns the PAYMENT-RESPONSE header of a settled payment; empty without one.
 func (r *Reader) Receipt() string {
 	if r.charge == nil {
 		return ""
@@ -244,9 +235,8 @@ func (r *Read) Get() (Answer, error) {
 	return Answer{Data: found.data, Meta: meta}, nil
 }
 
-// GetPage returns another page of the list, as part of the same read: it is neither
-// limited nor counted again. An empty cursor means the first page. The error is an
-// *Error.
+// GetPage returns another page of the list, the first for an empty cursor, as part of the same read: neither limited
+// nor counted again. The error is an *Error.
 func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	texts := maps.Clone(r.texts)
 	delete(texts, "cursor")
@@ -262,10 +252,8 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	return r.Get()
 }
 
-// End counts, meters and logs the reads that failed, and those that the caller gets the
-// data of if delivered is set. Other reads are as if they had not been made, except that
-// the buckets of the caller are not refilled. A payment that was not settled may be used
-// again.
+// End counts, meters and logs the reads that failed and, if delivered is set, those with data. Others are as if not
+// made, except that buckets are not refilled. A payment that was not settled may be used again.
 func (r *Reader) End(delivered bool) {
 	if r.charge != nil {
 		r.charge.Release(r.outer.UserContext())
@@ -288,14 +276,13 @@ func (r *Read) end(delivered bool) {
 		return
 	}
 	if s.decided && s.grant.Allowed() {
-		a.admission.limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
+		a.admission.Limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
 	}
 }
 
-// ParseArguments parses texts by name with the parameters of several routes, before any of
-// those is read. It returns the canonical texts of those that are given or have a default.
-// problems concern texts that are not given because they are wrong already. The error
-// lists all problems.
+// ParseArguments parses texts by name with the parameters of several routes, before any is read. It returns the
+// canonical texts, defaults included. problems concern texts that are not given because they are wrong already. The
+// error lists all.
 func ParseArguments(params []param.Param, given map[string]string, problems []param.Problem) (map[string]string, *apierror.Error) {
 	texts, names, wrong, omitted := map[string]string{}, []string{}, map[string]bool{}, 0
 	for _, problem := range problems {

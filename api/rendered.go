@@ -20,39 +20,32 @@ import (
 // localOverhead is the estimated memory of an entry without its key and data, in bytes.
 const localOverhead = 2 << 10
 
-// rendered is an answer ready to be sent. It lacks only what differs between requests for
-// it, such as the request id.
+// rendered is an answer ready to be sent, without what differs between requests, such as the request id.
 type rendered struct {
 	// Answer is what the route answered, without Data and the payload of View.
 	routes.Answer
 
 	data []byte
-	// etag is the ETag of the answer while it is not stale; empty for answers about one
-	// token.
+	// etag is the ETag while the answer is not stale; empty for answers about one token.
 	etag string
 	// modified is the Last-Modified header; empty for an answer that no publication changes.
 	modified string
-	// control is the default Cache-Control header, for lifetime in shared caches; see
-	// API.setCacheControl.
+	// control is the default Cache-Control, for lifetime in shared caches.
 	control  string
 	lifetime time.Duration
 	// target is the canonical URL of the request, for Content-Location.
 	target string
 	// link is the Link header of the next page; empty for none.
 	link string
-	// keys are the surrogate keys, empty where no cache is purged, and tags what they are
-	// made from.
-	keys httpcache.SurrogateKeys
-	tags []cache.Tag
-	// status is the value of the Cache-Status header.
+	// keys are the surrogate keys of tags; empty where no cache is purged.
+	keys   httpcache.SurrogateKeys
+	tags   []cache.Tag
 	status string
 	layer  httpcache.Layer
-	// head holds the headers of writeHead, and metaTail the text of DataMeta.append for the
-	// readiness of view. Only local copies have them.
+	// head holds the headers of writeHead, and metaTail the text of DataMeta.append. Only local copies have them.
 	head     *fasthttp.ResponseHeader
 	metaTail []byte
-	// bodyBytes is the length of a body with an id that the node made, and packed returns the
-	// compressed answer. Only local copies have them.
+	// bodyBytes is the length of a typical body, and packed returns the compressed answer. Only local copies have them.
 	bodyBytes int
 	packed    func() (*httpcache.Packed, error)
 }
@@ -91,17 +84,14 @@ func (r *rendered) weight(key string) uint32 {
 	return uint32(len(key) + len(r.data) + len(r.data)/2 + localOverhead) //nolint:gosec // bounded by the longest page
 }
 
-// isOutdated reports whether a publication that has changed some tags may have changed the
-// answer. Publications do not name voters: each outdates all answers about one.
+// isOutdated reports whether a publication of tags may have changed the answer: any one, if it is about a voter.
 func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
 	return len(r.tags) == 0 || slices.ContainsFunc(r.tags, func(tag cache.Tag) bool { return !tag.IsNamed() || changed(tag) })
 }
 
-// etagOf returns the ETag of an answer: its revision and the canonical request. It is
-// weak, since the id and time of the request in the body differ. A node-local answer has
-// no revision, nor has a page of what is not published yet, as after a flush of Redis, and time
-// changes a dated one within a revision: these are identified by their content, as answers are that
-// say so.
+// etagOf returns the ETag of an answer: its revision and the canonical request. It is weak: the request's id and time
+// in the body differ. Answers without a revision, of the node or of what is not published yet, and those that change
+// within one, by time or as they say, are identified by their content.
 func etagOf(r *routes.Request, found *rendered) string {
 	revision := found.View.Revision
 	if found.NodeLocal || found.Dated || found.ByContent || revision == 0 {
@@ -119,8 +109,7 @@ func etagOf(r *routes.Request, found *rendered) string {
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`
 }
 
-// etagFor returns the ETag for a readiness. A stale answer has another ETag, so that a
-// caller that has it does not get a 304 once the answer is ready.
+// etagFor returns the ETag for a readiness: of a stale answer another, so that the answer once ready is no 304.
 func (r *rendered) etagFor(readiness governance.Readiness) string {
 	if r.etag == "" || readiness != governance.Stale {
 		return r.etag

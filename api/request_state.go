@@ -17,12 +17,10 @@ import (
 	"pnyx/ratelimit"
 )
 
-// requestState is what is known of one request, from its first moment until after its
-// answer. Every request has exactly one, which stateOf returns; functions below a
-// handler get it as an argument. It must not outlive the request.
+// requestState is what is known of one request until after its answer. Every request has exactly one, which stateOf
+// returns; functions below a handler get it as an argument.
 type requestState struct {
-	// id is the request's id once requestID was called. It is part of the request's memory
-	// or of newID, and has to be copied by what outlives the request.
+	// id is set by requestID. It is memory of the request or newID: what outlives the request copies it.
 	id    string
 	newID [requestIDBytes]byte
 	// fromEdge says that an edge requests permission to answer the request.
@@ -30,21 +28,17 @@ type requestState struct {
 	// err is the error that was sent; nil for an answer with data.
 	err *apierror.Error
 
-	// tool is the tool that a request to a mounted path called, and outcome the code of its
-	// error; empty for none.
+	// tool is the tool that the request called, and outcome the code of its error; empty for none.
 	tool    string
 	outcome apierror.Code
 
-	// route is the route of the request; nil for documents and unknown paths. The fields
-	// below are set for routes only.
+	// route is nil for documents and unknown paths. The fields below are set for routes only.
 	route   *routes.Route
 	metrics *routeMetrics
-	// now is the time of the answer: when the request arrived, or when the data that it
-	// waited for did. It is stored because reading the clock is expensive compared with the
-	// rest of a cache hit.
+	// now is when the request arrived, or the data that it waited for. Reading the clock is expensive compared with
+	// the rest of a cache hit.
 	now time.Time
-	// internal says that the caller sent an internal token. Internal callers are neither
-	// limited nor metered.
+	// internal says that the caller sent an internal token, and is neither limited nor metered.
 	internal bool
 	// forEveryone is set by Reader.ReadForEveryone.
 	forEveryone bool
@@ -54,35 +48,30 @@ type requestState struct {
 	credentialErr error
 	// limited says that a bucket was charged or found empty.
 	limited bool
-	// grant is the decision of the limiter, if decided is set. If not, and where limited is
-	// set, address is the decision about the client's IP address.
+	// grant is the limiter's decision if decided is set; else, if limited is set, address that on the address.
 	grant   ratelimit.Grant
 	decided bool
 	// further is as in ratelimit.Request: reads of one call take their tokens together.
 	further int
 	address ratelimit.Decision
-	// file names the file that a token requests, as it is paid for; empty for others. prepaid
-	// says that the token has paid for it a while ago, so that a part of it is free.
+	// file names a file that a token requests, and prepaid says that it has paid, so that a part is free.
 	file    string
 	prepaid bool
 	// reader is the reader that the request belongs to; nil for one of its own.
 	reader *Reader
 	// charge is the payment for this request; nil for none.
 	charge *x402.Charge
-	// queried says that data was requested, layer where it was found, and readiness how
-	// complete it is.
+	// queried says that data was requested, layer where it was found, and readiness how complete it is.
 	queried   bool
 	layer     httpcache.Layer
 	readiness governance.Readiness
-	// unmetered says that the answer has no rows and costs nothing, and waited is how long the
-	// request waited for rows.
+	// unmetered says that the answer has no rows and is free, and waited how long the request waited for some.
 	unmetered bool
 	waited    time.Duration
 	// delegatedBytes is the length of a body that an edge sends in our place.
 	delegatedBytes int
 }
 
-// requestStateKey is the key of the state among the values of a request.
 type requestStateKey struct{}
 
 var states = sync.Pool{New: func() any { return new(requestState) }} //nolint:gochecknoglobals // a pool is a cache of memory
@@ -99,8 +88,7 @@ func releaseState(s *requestState) {
 	states.Put(s)
 }
 
-// stateOf returns the state of a request. It creates one for a request that fasthttp
-// could not read.
+// stateOf returns the state of a request, or makes it for one that fasthttp could not read.
 func stateOf(c *fiber.Ctx) *requestState {
 	if s, known := c.Locals(requestStateKey{}).(*requestState); known {
 		return s
@@ -110,8 +98,7 @@ func stateOf(c *fiber.Ctx) *requestState {
 	return s
 }
 
-// requestID returns the id of the request: the caller's own if it is well-formed, or
-// a new one.
+// requestID returns the id of the request: the caller's own if it is well-formed, or a new one.
 func (s *requestState) requestID(c *fiber.Ctx) string {
 	if s.id == "" {
 		s.id = c.Get(HeaderRequestID)

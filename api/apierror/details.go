@@ -13,7 +13,6 @@ import (
 
 // ProblemDetails is error.details of VALIDATION_ERROR with 400.
 type ProblemDetails struct {
-	// Omitted is how many further problems there are.
 	Omitted int `json:"omitted,omitempty"`
 	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
 	Problems []param.Problem `json:"problems"`
@@ -41,15 +40,13 @@ type PaymentDetails struct {
 
 // PaymentTerms are the terms of x402, which the PAYMENT-REQUIRED header has as well.
 type PaymentTerms struct {
-	// Accepts lists the ways to pay.
 	Accepts     []x402.Requirements `json:"accepts"`
 	Header      string              `json:"header"`
 	Resource    x402.Resource       `json:"resource"`
 	X402Version int                 `json:"x402Version"`
 }
 
-// ReasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
-// UNAVAILABLE where a payment is the cause.
+// ReasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and UNAVAILABLE due to a payment.
 type ReasonDetails struct {
 	// Reason is the x402 error code; empty for none.
 	Reason string `json:"reason,omitempty"`
@@ -68,16 +65,14 @@ type PathDetails struct {
 
 // RateDetails is error.details of RATE_LIMITED.
 type RateDetails struct {
-	// Bucket is the bucket that is empty.
 	Bucket ratelimit.Bucket `json:"bucket"`
 	// Burst is the size of the bucket, in requests.
 	Burst int `json:"burst"`
 	// Limit is how many requests a minute refill it.
 	Limit int `json:"limit"`
 	// Plan is the caller's plan; "free" for free routes.
-	Plan string `json:"plan"`
-	// Remaining is how many requests are left.
-	Remaining int `json:"remaining"`
+	Plan      string `json:"plan"`
+	Remaining int    `json:"remaining"`
 	// ResetAt is when one more request is allowed, as Retry-After says.
 	ResetAt governance.Timestamp `json:"resetAt"`
 }

@@ -1,5 +1,4 @@
-// Package apierror holds the errors that callers get: codes, messages, what they may do, and the
-// envelope. Package api chooses the status of an answer by them and writes them.
+// Package apierror holds the errors that callers get: codes, messages, fixes and the envelope. Package api writes them.
 package apierror
 
 import (
@@ -61,8 +60,7 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// Advice says what is allowed, how to mend the request and when to try again, in sentences; empty
-// where only the code says what to do, see CodeInfo.Fix.
+// Advice says in sentences what is allowed, how to mend the request and when to retry; empty where only the code does.
 func (e *Error) Advice() string {
 	var sentences []string
 	for _, problem := range e.Problems() {
@@ -82,12 +80,10 @@ func (e *Error) Advice() string {
 	return strings.Join(sentences, " ")
 }
 
-// maxEchoBytes bounds how much of each of the caller's texts an answer repeats: it stays
-// within four times the longest request.
+// maxEchoBytes bounds each repeated text of a caller: an answer stays within four times the longest request.
 const maxEchoBytes = 64
 
-// Validation is the error of a request with wrong parameters: problems, and omitted
-// further ones. Problems without a fix get one.
+// Validation is the error of wrong parameters: problems, and omitted further ones. Each gets a fix.
 func Validation(problems []param.Problem, omitted int) *Error {
 	omitted += max(0, len(problems)-param.MaxProblems)
 	problems = problems[:min(len(problems), param.MaxProblems)]
@@ -110,8 +106,7 @@ func NotFound(parameter, id string) *Error {
 	return New(http.StatusNotFound, CodeNotFound, SubjectDetails{parameter: id}, "there is no %s with the %s %q", subject, parameter, id)
 }
 
-// CursorExpired is the error of a place in the changes after which some are missing: they are
-// too old or too many, or the warehouse was restored from a backup. All rows since a time are kept.
+// CursorExpired is the error of a cursor after which changes are missing. All changes since a time are kept.
 func CursorExpired(since governance.Timestamp) *Error {
 	return New(http.StatusGone, CodeCursorExpired, map[string]any{"since": since},
 		"changes are kept since %s only: take a new cursor, or an export without since, and read everything again", since)
@@ -131,8 +126,7 @@ func MethodNotAllowed(method string) *Error {
 	return New(http.StatusMethodNotAllowed, CodeMethodNotAllowed, map[string]any{"allowed": AllowedMethods()}, "%s is not allowed here", method)
 }
 
-// Malformed is the error of bytes that are no HTTP request within the limits of
-// the server. Status is one of 4xx.
+// Malformed is the error of bytes that are no HTTP request within the server's limits. Status is one of 4xx.
 func Malformed(status int) *Error {
 	return &Error{Status: status, Code: CodeValidation, Message: strings.ToLower(http.StatusText(status))}
 }

@@ -7,8 +7,7 @@ import (
 	"pnyx/cache"
 )
 
-// HeaderCacheStatus lists how each cache handled the request, the cache closest to the
-// origin first (RFC 9211). Caches in front of the node append themselves.
+// HeaderCacheStatus lists how each cache handled the request, the one closest to the origin first (RFC 9211).
 const HeaderCacheStatus = "Cache-Status"
 
 // Layer is where the data of an answer came from.

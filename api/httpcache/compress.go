@@ -15,12 +15,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MinCompressed is the size of the smallest body that is compressed. Smaller answers
-// fit one packet uncompressed.
+// MinCompressed is the size of the smallest body that is compressed: smaller ones fit one packet.
 const MinCompressed = 1200
 
-// compressWindow is the window of zstd, in bytes. Most bodies are shorter, and every
-// encoder holds as much memory.
+// compressWindow is the window of zstd, in bytes, and the memory of every encoder. Most bodies are shorter.
 const compressWindow = 128 << 10
 
 // Gzip is the encoding that a node prefers among those that a caller accepts equally.
@@ -37,8 +35,7 @@ type Compressor struct {
 	encoders map[string]*sync.Pool // by content encoding
 }
 
-// NewCompressor returns a compressor that uses the fastest level of each encoding. The
-// constructors of encoders fail for invalid options only.
+// NewCompressor returns a compressor of the fastest levels. Encoders fail for invalid options only.
 func NewCompressor() *Compressor {
 	const brotliLevel = 1 // takes about as long as the fastest levels of gzip and zstd
 	return &Compressor{encoders: map[string]*sync.Pool{

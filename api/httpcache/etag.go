@@ -6,8 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Matches reports whether If-None-Match names the answer. If-Modified-Since is
-// ignored: two revisions may share a second.
+// Matches reports whether If-None-Match names the answer. If-Modified-Since is ignored: revisions may share a second.
 func Matches(c *fiber.Ctx, etag string) bool {
 	header := c.Get(fiber.HeaderIfNoneMatch)
 	if etag == "" || header == "" {

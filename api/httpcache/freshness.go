@@ -7,21 +7,17 @@ import (
 	"time"
 )
 
-// Freshness is how long caches may reuse an answer. It is sent in whole seconds. The
-// fields are named after directives of Cache-Control.
+// Freshness is how long caches may reuse an answer, in whole seconds, by directives of Cache-Control.
 type Freshness struct {
 	// MaxAge applies to the caller's own cache, which cannot be purged (max-age).
 	MaxAge time.Duration
-	// SMaxAge applies to shared caches that are not purged (s-maxage). Only an edge that
-	// authorizes every request at a node may keep answers of paid routes.
+	// SMaxAge applies to shared caches without purges (s-maxage); of paid routes to authorizing edges only.
 	SMaxAge time.Duration
 	// PurgedSMaxAge applies to shared caches that each publication purges (s-maxage).
 	PurgedSMaxAge time.Duration
-	// StaleWhileRevalidate is how much longer a shared cache may serve an answer while it
-	// requests a new one (stale-while-revalidate).
+	// StaleWhileRevalidate is how much longer a shared cache may serve an answer while it renews it.
 	StaleWhileRevalidate time.Duration
-	// StaleIfError is how much longer a shared cache may serve an answer while requests for
-	// a new one fail (stale-if-error).
+	// StaleIfError is how much longer a shared cache may serve an answer while renewals fail.
 	StaleIfError time.Duration
 	// Reason explains the values, as docs/production.md shows it.
 	Reason string
@@ -66,48 +62,41 @@ func Expiring(reason string) Freshness {
 
 // Pricing is the freshness of prices.
 func Pricing() Freshness {
-	return Freshness{
-		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
-		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
-		Reason: "Prices change with a restart, and the 402 is binding.",
-	}
-}
-
-// Missing is the freshness of the 404 for an id.
-func Missing() Freshness {
-	return Freshness{
-		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Second,
-		Reason: "May be published at any moment; a second is enough against a stampede of requests.",
-	}
-}
-
-// UnknownPath is the freshness of the 404 for a path without a route.
-func UnknownPath() Freshness {
-	return Freshness{
-		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
-		Reason: "A path appears with a release.",
-	}
+	return settled(time.Minute, "Prices change with a restart, and the 402 is binding.")
 }
 
 // Document is the freshness of documents.
 func Document() Freshness {
-	return Freshness{
-		MaxAge: 5 * time.Minute, SMaxAge: 5 * time.Minute, PurgedSMaxAge: 5 * time.Minute,
-		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
-		Reason: "Documents change with releases and prices.",
-	}
+	return settled(5*time.Minute, "Documents change with releases and prices.")
 }
 
-// LocalTTL is how long a node keeps its own copy of an answer. It bounds how far an answer
-// lags a publication whose notification was lost.
+// settled is the freshness of what no publication changes, and which is served while nodes fail.
+func settled(kept time.Duration, reason string) Freshness {
+	fresh := same(kept, reason)
+	fresh.StaleWhileRevalidate, fresh.StaleIfError = time.Minute, 24*time.Hour
+	return fresh
+}
+
+// Missing is the freshness of the 404 for an id.
+func Missing() Freshness {
+	return same(time.Second, "May be published at any moment; a second is enough against a stampede of requests.")
+}
+
+// UnknownPath is the freshness of the 404 for a path without a route.
+func UnknownPath() Freshness { return same(time.Minute, "A path appears with a release.") }
+
+// same is the freshness of what every cache keeps for the same time.
+func same(kept time.Duration, reason string) Freshness {
+	return Freshness{MaxAge: kept, SMaxAge: kept, PurgedSMaxAge: kept, Reason: reason}
+}
+
+// LocalTTL is how long a node keeps its copy of an answer: the lag after a publication whose notification was lost.
 const LocalTTL = time.Second
 
-// NodeLag bounds how long after a publication a node may still send answers of the
-// previous one: the TTL of its local copies plus a margin for requests in flight.
+// NodeLag bounds how long after a publication a node may send the answers before: its copies', and in flight.
 const NodeLag = LocalTTL + 250*time.Millisecond
 
-// EdgeLag bounds how much longer an edge may send them: the shared lifetime of an unpurged answer, and
-// a renewal.
+// EdgeLag bounds how much longer an edge may send them: the lifetime of an unpurged answer, and a renewal.
 const EdgeLag = 2 * time.Second
 
 // Values of Cache-Control that forbid caching.
@@ -118,8 +107,7 @@ const (
 	PrivateNoStore = "private, no-store"
 )
 
-// Public returns the Cache-Control that lets any cache keep an answer, and shared
-// caches for another time.
+// Public returns the Cache-Control that lets any cache keep an answer, and shared caches for another time.
 func (f Freshness) Public(shared time.Duration) string {
 	control := "public, max-age=" + wholeSeconds(f.MaxAge) + ", s-maxage=" + wholeSeconds(shared)
 	if f.StaleWhileRevalidate > 0 {

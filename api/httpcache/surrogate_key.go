@@ -6,8 +6,7 @@ import (
 	"pnyx/cache"
 )
 
-// The headers from which caches read tags: Fastly and Varnish the first, separated by
-// spaces; Cloudflare the second, separated by commas.
+// The headers of tags: Fastly and Varnish read the first, separated by spaces; Cloudflare the second, by commas.
 const (
 	HeaderSurrogateKey = "Surrogate-Key"
 	HeaderCacheTag     = "Cache-Tag"
@@ -16,8 +15,7 @@ const (
 // SurrogateKeys holds the tags of an answer in the form of both headers.
 type SurrogateKeys struct{ Spaced, Joined string }
 
-// SurrogateKeysOf returns the keys of an answer with tags, beginning with the tag that purges
-// everything.
+// SurrogateKeysOf returns the keys of an answer with tags, after the tag that purges everything.
 func SurrogateKeysOf(tags []cache.Tag) SurrogateKeys {
 	names := []string{string(cache.EverythingTag)}
 	for _, tag := range tags {

@@ -39,7 +39,6 @@ func (p Param) Fix(given string) string {
 	return "give " + p.Allowed() + p.forExample()
 }
 
-// fixEnum suggests the most similar values of an enumeration.
 func (p Param) fixEnum(given string) string {
 	if len(given) > MaxTextBytes {
 		return "use " + p.Allowed() + p.forExample()
@@ -67,8 +66,7 @@ func (p Param) forExample() string {
 	return ", for example " + p.with(p.Example)
 }
 
-// sample returns the parameter with its example value, or its name without one: the example of an
-// end of a range may not suit the other end.
+// sample returns the parameter with its example, or its name: that of one end of a range may not suit the other.
 func (p Param) sample() string {
 	if p.Example != "" && p.Kind != Instant {
 		return p.with(p.Example)
@@ -87,8 +85,7 @@ func (p Param) with(value string) string {
 // NoParameter is with what the message about a parameter begins that the route does not have.
 const NoParameter = "is not a parameter of this endpoint"
 
-// Unknown returns the problem with a parameter that the route does not have. It
-// suggests the most similar one.
+// Unknown returns the problem with a parameter that the route does not have, and the most similar one.
 func Unknown(name, given string, known []string) *Problem {
 	problem := &Problem{
 		Parameter: name, Given: given, Message: NoParameter,
@@ -101,8 +98,7 @@ func Unknown(name, given string, known []string) *Problem {
 	return problem
 }
 
-// Nearest returns the nearest candidate of a text, which is not compared when it is longer
-// than any.
+// Nearest returns the nearest candidate of a text; none for a text longer than any.
 func Nearest(text string, candidates []string) string {
 	if len(text) > MaxTextBytes {
 		return ""

@@ -8,8 +8,7 @@ import (
 	"pnyx/governance"
 )
 
-// meantParameters are names that callers know from other APIs, with the parameters that they
-// stand for; the first that a route has counts.
+// meantParameters are names of other APIs, with the parameters that they stand for; the first that a route has counts.
 var meantParameters = map[string][]string{ //nolint:gochecknoglobals // a constant that Go cannot write as one
 	"status": {"lifecycleStatus"}, "state": {"lifecycleStatus"}, "phase": {"lifecycleStatus"}, "lifecycle": {"lifecycleStatus"},
 	"isactive": {"lifecycleStatus"}, "active": {"lifecycleStatus"},

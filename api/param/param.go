@@ -52,34 +52,26 @@ const (
 
 // Param describes one parameter of a route.
 type Param struct {
-	// Name is the name in the path or the query.
 	Name string
-	// In is the part of the request that the parameter is in.
-	In Location
-	// Kind is how the text is parsed.
+	In   Location
 	Kind Kind
-	// Required says that a request without the parameter is refused. A path always has its
-	// parameters.
+	// Required says that a request without the parameter is refused. A path always has its own.
 	Required bool
 	// Default is the value when the parameter is not given; empty for none.
-	Default string
-	// Min and Max are the lowest and highest value of an Integer.
+	Default  string
 	Min, Max int
 	// Enum lists the values that an Enum, or each element of an EnumList, may have.
 	Enum []string
 	// Set is the type whose values Enum lists; nil without Enum.
-	Set reflect.Type
-	// Description is what the parameter means, as the documents say it.
+	Set         reflect.Type
 	Description string
 	// Example is a value that works, as the documents show it; empty for none.
 	Example string
-	// Sample says that an example of a request gives the parameter, though it is not
-	// required: one of several has to be given.
+	// Sample says that an example of a request gives the parameter: one of several has to be given.
 	Sample bool
 	// Unbound says that a cursor may be used with another value.
 	Unbound bool
-	// MustExist says that the answer is 404 when the value names nothing that exists. For a
-	// parameter in the path that is always so.
+	// MustExist says that a value that names nothing is 404. In the path that is always so.
 	MustExist bool
 	// Addition marks a parameter that the contract does not have.
 	Addition bool
@@ -111,8 +103,7 @@ func (p Param) Allowed() string {
 	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)
 }
 
-// Parse parses one value. The type of the result depends on the kind: int, bool, []string
-// (sorted, each value once), governance.Timestamp, or string.
+// Parse parses one value to int, bool, []string (sorted, each once), governance.Timestamp, or string, by kind.
 func (p Param) Parse(text string) (any, error) {
 	if value, allowed := p.parse(text); allowed {
 		return value, nil
@@ -120,7 +111,6 @@ func (p Param) Parse(text string) (any, error) {
 	return nil, fmt.Errorf("must be %s", p.Allowed())
 }
 
-// parse is Parse, with whether the value is allowed.
 func (p Param) parse(text string) (any, bool) {
 	switch p.Kind {
 	case Integer:
@@ -156,8 +146,7 @@ func (p Param) parse(text string) (any, bool) {
 	return text, len(text) <= MaxTextBytes && isText(text)
 }
 
-// JSON returns the value of a text as JSON has it, for examples and defaults: a number, true or false, a list, or
-// the text.
+// JSON returns the value of a text as JSON has it: a number, true or false, a list, or the text.
 func (p Param) JSON(text string) any {
 	switch p.Kind {
 	case Integer:
@@ -176,8 +165,7 @@ func (p Param) JSON(text string) any {
 // isText reports whether a value is UTF-8 without a zero byte.
 func isText(value string) bool { return utf8.ValidString(value) && !strings.ContainsRune(value, 0) }
 
-// Read returns the value of a parameter among texts by name, or the problem with it. Both
-// are nil for a parameter that is left out.
+// Read returns the value of a parameter, or the problem with it; neither for one that is left out.
 func (p Param) Read(given map[string]string) (any, *Problem) {
 	text, found := given[p.Name]
 	if !found {

@@ -1,12 +1,19 @@
 package param
 
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pnyx/governance"
+)
+
 // MaxProblems bounds how many problems an answer lists.
 const MaxProblems = 20
 
 // Problem is one thing that is wrong with the parameters of a request.
 type Problem struct {
-	// Parameter is the name of the parameter, of which a long one is cut; empty where the
-	// whole query is wrong.
+	// Parameter is its name, a long one cut; empty where the whole query is wrong.
 	Parameter string `json:"parameter,omitempty"`
 	// Given is the value in the request; a long one is cut.
 	Given   string `json:"given,omitempty"`
@@ -24,4 +31,65 @@ func (p Param) Empty() Problem {
 		Parameter: p.Name, Message: "is empty", Allowed: "a value, or leave the parameter out",
 		Fix: "leave " + p.Name + " out, or give it a value",
 	}
+}
+
+// Range is a range of time that two parameters give. An end that is missing or invalid is nil.
+type Range struct {
+	fromName, toName string
+	from, to         *governance.Timestamp
+}
+
+// Between returns the range between two parameters with names.
+func Between(fromName string, from *governance.Timestamp, toName string, to *governance.Timestamp) Range {
+	return Range{fromName, toName, from, to}
+}
+
+// CheckOrder rejects a range that ends before it begins. An empty range is allowed.
+func (r Range) CheckOrder() []Problem {
+	if r.from == nil || r.to == nil || *r.from <= *r.to {
+		return nil
+	}
+	return []Problem{{
+		Parameter: r.fromName, Given: r.from.String(), Message: "is after " + r.toName,
+		Allowed: "a time up to " + r.to.String(),
+	}}
+}
+
+// CheckWindow rejects a range that is reversed or longer than a maximum.
+func (r Range) CheckWindow(maximum time.Duration) []Problem {
+	if problems := r.CheckOrder(); problems != nil || r.from == nil || r.to == nil {
+		return problems
+	}
+	if r.to.Time().Sub(r.from.Time()) <= maximum {
+		return nil
+	}
+	return []Problem{{
+		Parameter: r.toName, Given: r.to.String(),
+		Message: fmt.Sprintf("is more than %d days after %s", int(maximum/(24*time.Hour)), r.fromName),
+		Allowed: "a time up to " + governance.TimestampOf(r.from.Time().Add(maximum)).String(),
+	}}
+}
+
+// Choice is one of several parameters of which a request must give exactly one.
+type Choice struct {
+	// Name is the name of the parameter, and Given its value; empty for none.
+	Name, Given string
+}
+
+// CheckOneOf rejects requests that give none or more than one of the parameters.
+func CheckOneOf(choices ...Choice) []Problem {
+	var names, given []string
+	for _, one := range choices {
+		names = append(names, one.Name)
+		if one.Given != "" {
+			given = append(given, one.Name)
+		}
+	}
+	if len(given) == 1 {
+		return nil
+	}
+	return []Problem{{
+		Parameter: strings.Join(names, ", "), Given: strings.Join(given, ", "),
+		Message: "need exactly one among them", Allowed: "one of " + strings.Join(names, ", "),
+	}}
 }

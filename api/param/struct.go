@@ -10,19 +10,16 @@ import (
 	"pnyx/governance/query"
 )
 
-// Field is the index of the field that the value of a parameter is stored in, in
-// the struct of the route's parameters.
+// Field is the index of a parameter's field in the struct of the route's parameters.
 type Field []int
 
-// Of returns the parameters that a struct declares with the tags described in
-// package query, and their fields. It panics on a tag with an invalid value, which every
-// start of the program would show.
+// Of returns the parameters that a struct declares with the tags of package query, and their fields. It panics on a
+// tag with an invalid value, which every start of the program would show.
 func Of(params reflect.Type) (all []Param, fields []Field) {
 	return appendParams(nil, nil, params, nil, "")
 }
 
-// appendParams appends the parameters of a struct that is embedded at an index. tags are
-// the embedding field's; they apply where a field has no such tag.
+// appendParams appends the parameters of an embedded struct. tags, the embedding field's, apply where a field has none.
 func appendParams(
 	all []Param, fields []Field, params reflect.Type, index []int, tags reflect.StructTag,
 ) ([]Param, []Field) {
@@ -73,8 +70,7 @@ func bound(name, text string) int {
 	return number
 }
 
-// kindOf returns the kind of a parameter with a field of a type, and the type of the
-// values of an enumeration.
+// kindOf returns the kind of a parameter by its field's type, and the type of an enumeration's values.
 func kindOf(field reflect.Type) (kind Kind, set reflect.Type) {
 	switch field {
 	case reflect.TypeFor[governance.ProposalKey]():
@@ -104,8 +100,7 @@ func kindOf(field reflect.Type) (kind Kind, set reflect.Type) {
 	}
 }
 
-// Set stores a parsed value in the field of a struct. It skips a cursor, which is decoded
-// only after its signature is checked.
+// Set stores a parsed value in its field, but no cursor, which is decoded after its signature is checked.
 func (f Field) Set(params reflect.Value, value any) {
 	field := params.FieldByIndex(f)
 	switch value := value.(type) {

@@ -40,10 +40,9 @@ func (b *Backend) Revision() uint64 {
 	return 0
 }
 
-// view reads a view and decodes its payload. A missing view means that the subject does not exist,
-// which is the error missing, only if everything is published and the view is not lost; otherwise, and where missing
-// is nil because every publication writes the view, the error is 503. The second read closes the gap in which Redis
-// may have been flushed and filled again.
+// view reads a view and decodes its payload. A missing view is the error missing if everything is published and the
+// view is not lost; otherwise, and where missing is nil because every publication writes the view, it is 503. The
+// second read closes the gap in which Redis may have been flushed and filled again.
 func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
 	v, err := b.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
@@ -73,8 +72,7 @@ func (b *Backend) unavailable(ctx context.Context, err error) error {
 	return apierror.Unavailable(err)
 }
 
-// viewOf returns the handler of a route that answers with a view. complete changes what caches
-// hold to what answers have; nil changes nothing.
+// viewOf returns the handler that answers with a view. complete adds what caches do not hold; nil for nothing.
 func viewOf[Payload, Params any](key func(Params) cache.Key, complete func(Params, *Payload)) handler[Params] {
 	return func(b *Backend, ctx context.Context, r *Request, p Params) (Answer, error) {
 		var payload Payload
@@ -100,9 +98,8 @@ func readPageOf(ctx context.Context, b *Backend, request cache.PageRequest, payl
 	return Answer{View: view, Source: from}, nil
 }
 
-// page reads a page, or returns the error missing when its subject does not exist. A worker
-// also reports an absent subject right after a flush of Redis. The page is therefore read
-// again once everything is published.
+// page reads a page, or returns the error missing when its subject does not exist: a worker reports that right after
+// a flush of Redis, too, so that the page is read again once everything is published.
 func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *apierror.Error) (cache.View, httpcache.Source, error) {
 	view, from, err := b.Pages.page(ctx, request)
 	if err != nil || !view.Absent {
@@ -117,8 +114,7 @@ func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *
 	return view, from, err
 }
 
-// openCursor reads the position from the cursor that a request gives, if it gives one,
-// and returns the cipher that makes the next cursor.
+// openCursor reads the position from the request's cursor, if any, and returns the cipher of the next one.
 func (b *Backend) openCursor(ctx context.Context, r *Request, after any) (*cursorCipher, error) {
 	cursors, err := b.cursorCipher(ctx)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// exportRoutes are about all ballots of a proposal at once.
 func exportRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -33,7 +32,6 @@ func exportRoutes() []Route {
 	}
 }
 
-// ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
 func (b *Backend) ballotExport(ctx context.Context, r *Request, q query.BallotExport) (Answer, error) {
 	var export governance.BallotExport
 	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, r.missing())
@@ -66,7 +64,6 @@ func (b *Backend) ballotPart(ctx context.Context, _ *Request, q query.BallotPart
 	return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, ExportPath(q.Proposal))
 }
 
-// exportMedia lists the media types of parts.
 func exportMedia() []string {
 	var media []string
 	for _, format := range governance.ExportFormats() {

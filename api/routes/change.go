@@ -16,16 +16,13 @@ import (
 )
 
 const (
-	// ChangesPerRead is how many rows one read of the stream returns, and maxScannedChanges how
-	// many rows one page is selected from.
+	// ChangesPerRead is how many rows one read returns, and maxScannedChanges how many one page is selected from.
 	ChangesPerRead    = 1000
 	maxScannedChanges = 10_000
-	// changeOverlap is how much before a time a page begins, because the clocks of Redis and of
-	// the caller may differ.
+	// changeOverlap is how much before a time a page begins: the clocks of Redis and the caller may differ.
 	changeOverlap = time.Minute
 )
 
-// changeRoutes are about what to ask again.
 func changeRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -40,26 +37,21 @@ func changeRoutes() []Route {
 
 // ChangeParams are the parameters of GET /v2/changes.
 type ChangeParams struct {
-	// DAOID selects what belongs to one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only what belongs to this DAO." example:"uniswap"`
-	// Kinds selects kinds of changes; none selects all.
+	DAOID string                  `param:"daoId" doc:"Only what belongs to this DAO." example:"uniswap"`
 	Kinds []governance.ChangeKind `param:"kind" doc:"Only these kinds of changes." example:"proposal,dao"`
 	// From is where to begin without a cursor; nil begins now.
 	From *governance.Timestamp `param:"from" bound:"false" doc:"Without a cursor, begin at this time instead of now: at most seven days ago."`
-	// Wait is how many seconds a page without rows is held.
-	Wait int `param:"wait" max:"25" bound:"false" doc:"Seconds to hold a page without rows until there is one; with a token only, and not for text/event-stream."`
+	Wait int                   `param:"wait" max:"25" bound:"false" doc:"Seconds to hold a page without rows until there is one; with a token only, and not for text/event-stream."`
 
 	query.Paging[changePosition] `default:"100" max:"500"`
 }
 
 type changePosition struct {
-	// Epoch is the epoch of the log of changes.
 	Epoch uint64 `msgpack:"e"`
 	// ID is the id of the last row that was read.
 	ID cache.ChangeID `msgpack:"i"`
 }
 
-// listChanges answers GET /v2/changes.
 func (b *Backend) listChanges(ctx context.Context, r *Request, p ChangeParams) (Answer, error) {
 	cursors, err := b.openCursor(ctx, r, &p.After)
 	if err != nil {
@@ -89,8 +81,7 @@ func (b *Backend) listChanges(ctx context.Context, r *Request, p ChangeParams) (
 	return found, nil
 }
 
-// readChanges reads rows until a page is full or there are no more. It returns the state of
-// publication.
+// readChanges reads rows until a page is full or there are no more, and returns the state of publication.
 func (b *Backend) readChanges(ctx context.Context, r *Request, page *changePage) (cache.PublicationState, error) {
 	begin := page.params.After
 	for scanned := 0; ; {
@@ -134,8 +125,7 @@ func (b *Backend) readChanges(ctx context.Context, r *Request, page *changePage)
 // EndOfChanges is a place after all rows.
 func EndOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64} }
 
-// beginChanges returns where a page begins without a cursor: at the end of the stream, or
-// at a time.
+// beginChanges returns where a page begins without a cursor: at the end of the stream, or at a time.
 func (b *Backend) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) (*changePosition, error) {
 	begin := &changePosition{slice.State.ChangesEpoch, slice.Last}
 	if from == nil {
@@ -165,8 +155,7 @@ type changePage struct {
 	params ChangeParams
 	// position is the place of the last row that was looked at.
 	position changePosition
-	// kept are the rows, those without a kind replaced by later ones of their key; at is the
-	// index of each key, and rows how many there are.
+	// kept are rows, replaced ones without a kind; at is the index of each key, and rows how many there are.
 	kept []governance.Change
 	at   map[string]int
 	rows int

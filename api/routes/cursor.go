@@ -19,8 +19,7 @@ import (
 	"pnyx/governance"
 )
 
-// cursorBlock is what the length of a position is rounded up to, in bytes: the length of
-// a cursor tells nothing of an everyday row.
+// cursorBlock is what positions are rounded up to, in bytes: a cursor's length tells nothing of an everyday row.
 const cursorBlock = 128
 
 // errCursor is a cursor that was altered, or belongs to another list.
@@ -102,8 +101,7 @@ func (r *Request) filterHash() []byte {
 	return hash.Sum(nil)
 }
 
-// quoteValue writes a value as Go source, so that no text can pass for a further
-// parameter. The form is fixed: cursors that callers hold depend on it.
+// quoteValue writes a value as Go source, so that no text passes for a parameter. Cursors of callers depend on it.
 func quoteValue(kind param.Kind, value string) string {
 	switch kind {
 	case param.Integer, param.Boolean:

@@ -32,15 +32,13 @@ type daoParams struct {
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 }
 
-// daoDetail answers GET /v2/daos/:daoId.
 func (b *Backend) daoDetail(ctx context.Context, r *Request, p daoParams) (Answer, error) {
 	var detail governance.DAODetail
 	view, err := b.view(ctx, cache.DAODetailKey(p.DAOID), &detail, r.missing())
 	if err != nil {
 		return Answer{}, err
 	}
-	// How following goes is published more often than what the DAO's records add up to. The two are read one
-	// after the other, and a publication may come in between.
+	// How following goes is published more often than what the records add up to, perhaps between the two reads.
 	var status governance.DataStatus
 	unstated := r.missing() // by an earlier version
 	switch sources, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
@@ -55,7 +53,6 @@ func (b *Backend) daoDetail(ctx context.Context, r *Request, p daoParams) (Answe
 	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis, ByContent: true}, err
 }
 
-// listDAOs answers GET /v2/daos.
 func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answer, error) {
 	cursors, err := b.openCursor(ctx, r, &q.After)
 	if err != nil {
@@ -68,9 +65,8 @@ func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answe
 	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, Answer{View: listed.View, Source: httpcache.SourceRedis})
 }
 
-// daoPage reads a page of the DAO index as one publication wrote it. It reads again when
-// a publication came in between: after a flush of Redis, the index lacks DAOs until it is
-// complete. When something is published but no index, the warehouse has no DAO.
+// daoPage reads a page of the DAO index as one publication wrote it, and again when one came in between: after a
+// flush, the index lacks DAOs until it is complete. Without an index, but a publication, the warehouse has no DAO.
 func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
 	const daoPageTries = 3 // how often a page is read when publications come in between
 	before, err := b.Store.PublicationState(ctx)

@@ -14,7 +14,6 @@ import (
 
 const pathDAOExport = "/v2/daos/:daoId/export"
 
-// daoExportRoutes are about all rows of a DAO at once.
 func daoExportRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -34,7 +33,6 @@ func daoExportRoutes() []Route {
 	}
 }
 
-// daoExport answers GET /v2/daos/:daoId/export.
 func (b *Backend) daoExport(ctx context.Context, r *Request, q query.DAOExport) (Answer, error) {
 	var export cache.DAOExport
 	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, r.missing())

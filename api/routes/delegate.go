@@ -6,7 +6,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// delegateRoutes are about delegates of one DAO, and what voters delegate.
 func delegateRoutes() []Route {
 	return []Route{
 		handle(Route{

@@ -10,7 +10,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// evidenceRoutes are about what the data of a proposal rests on.
 func evidenceRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -25,7 +24,6 @@ func evidenceRoutes() []Route {
 	}
 }
 
-// evidence answers GET /v2/proposals/:proposalKey/evidence.
 func (b *Backend) evidence(ctx context.Context, r *Request, p proposalParams) (Answer, error) {
 	var evidence governance.Evidence
 	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, r.missing())
@@ -52,6 +50,5 @@ func (b *Backend) evidence(ctx context.Context, r *Request, p proposalParams) (A
 	return found, nil
 }
 
-// dossierWait is how long an answer waits for a dossier. Most take a tenth of it. Evidence is worth having without, and a
-// worker makes the dossier for the next caller, but each answer has its price.
+// dossierWait is how long an answer waits for a dossier; most take a tenth. The next caller may get it.
 const dossierWait = time.Second

@@ -21,8 +21,7 @@ import (
 	"pnyx/governance/query"
 )
 
-// HintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist,
-// and a text that matches nothing may be near another.
+// HintOf returns Meta.Hint: an empty list may be of a DAO that does not exist, or a text near another.
 func (b *Backend) HintOf(ctx context.Context, r *Request, found Answer) (string, error) {
 	resolution, resolves := found.Data.(governance.Resolution)
 	rows := reflect.ValueOf(found.Data)

@@ -17,9 +17,8 @@ type listQuery[Row, Position any] interface {
 	Pages() *query.Paging[Position]
 }
 
-// listPage answers a request for one page of a list. The rows are cut from a page of a
-// standard size, and the cursor continues after the last row shown. Missing is the error
-// of a list that does not exist.
+// listPage answers with one page of a list, cut from one of a standard size; the cursor continues after the last row.
+// missing is the error of a list that does not exist.
 func listPage[Row, Position any](
 	ctx context.Context, b *Backend, r *Request, q listQuery[Row, Position], missing *apierror.Error,
 ) (Answer, error) {
@@ -62,8 +61,7 @@ func readPage[Row, Position any](
 	return rows, cursors, Answer{View: view, Source: from}, nil
 }
 
-// cutPage completes an answer with the first limit rows, and with the cursor of the page
-// after them if there are more.
+// cutPage completes an answer with the first limit rows, and the cursor after them if there are more.
 func cutPage[Row, Position any](
 	r *Request, cursors *cursorCipher, limit int, rows []Row, positionOf func(Row) Position, found Answer,
 ) (Answer, error) {

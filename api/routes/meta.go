@@ -11,7 +11,6 @@ import (
 // PathPricing is where prices are listed; a 402 refers to it.
 const PathPricing = "/v2/meta/pricing"
 
-// metaRoutes are about the service and its data as a whole.
 func metaRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -42,14 +41,11 @@ func (b *Backend) pricing(context.Context, *Request, noParams) (Answer, error) {
 	return Answer{Data: b.Prices.List(), View: view, NodeLocal: true}, nil
 }
 
-// statusParams are the parameters of GET /v2/meta/data-status.
 type statusParams struct {
-	// DAOID is the id of the DAO; empty for all of them.
 	DAOID string `param:"daoId" exists:"true" doc:"The DAO to ask about; all of them when left out." example:"uniswap"`
 }
 
-// dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published: what has
-// stopped would else be 304 with the lag that it had.
+// dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published, which 304 would hide.
 func (b *Backend) dataStatus(ctx context.Context, r *Request, p statusParams) (Answer, error) {
 	var status governance.DataStatus
 	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, r.missing())

@@ -20,24 +20,20 @@ import (
 )
 
 const (
-	// fillPollInterval is how often a request that waits for a page checks for it, in case
-	// the completion message was lost or the worker died.
+	// fillPollInterval is how often a request checks for its page: the message or the worker may be lost.
 	fillPollInterval = time.Second
-	// refreshWait is how long a request for a stale page waits for a fresh one before it
-	// returns the stale one.
+	// refreshWait is how long a request for a stale page waits for a fresh one.
 	refreshWait = 200 * time.Millisecond
 )
 
-// isKept reports whether pages of a kind may take longer than a request waits. They are made
-// nevertheless, for callers that return.
+// isKept reports whether pages of a kind may take longer than a request waits, and are made nevertheless.
 func isKept(kind query.Kind) bool {
 	return slices.Contains([]query.Kind{query.KindDossier, query.KindBallotPart, query.KindDAOExport, query.KindDAOPart}, kind)
 }
 
 var errFillFailed = errors.New("the worker could not build the page")
 
-// Pages reads pages that workers build on demand. Concurrent requests for a page enqueue
-// one fill per node, and one worker builds the page for all nodes.
+// Pages reads pages that workers build on demand: concurrent requests enqueue one fill a node, which one worker builds.
 type Pages struct {
 	store *cache.Store
 	// published returns the newest revision that the node knows; zero for none.
@@ -77,8 +73,7 @@ func (p *Pages) Run(ctx context.Context) {
 	})
 }
 
-// page returns a page and its source. It refreshes a stale page first, if that takes less
-// than refreshWait.
+// page returns a page and its source; a stale one refreshed, if that takes less than refreshWait.
 func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
@@ -105,8 +100,7 @@ func (p *Pages) fresh(v cache.View, version uint64) bool {
 	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.published()
 }
 
-// refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it
-// returns the old page, marked stale.
+// refresh returns a rebuilt page, or the old one, marked stale, after a failure or refreshWait.
 func (p *Pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
@@ -200,8 +194,7 @@ func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 	}
 }
 
-// register returns a channel on which run reports the completion of a fill. A key has one
-// registration at most, since requests share fills.
+// register returns a channel for the completion of a fill. Requests share fills: a key has one at most.
 func (p *Pages) register(key cache.Key) chan bool {
 	done := make(chan bool, 1)
 	p.mu.Lock()
@@ -219,16 +212,13 @@ func (p *Pages) unregister(key cache.Key) {
 // outcome is the outcome of a fill that a node enqueued.
 type outcome string
 
-// The outcomes.
 const (
-	// outcomeMade is a fill whose page was built.
 	outcomeMade outcome = "made"
 	// outcomeShed is a fill that was refused because the queue is full.
 	outcomeShed outcome = "shed"
 	// outcomeUnreachable is a fill that could not be enqueued, because of Redis.
 	outcomeUnreachable outcome = "unreachable"
-	// outcomeFailed is a fill for which the worker reported an error.
-	outcomeFailed outcome = "failed"
+	outcomeFailed      outcome = "failed"
 	// outcomeLate is a fill that took longer than the request timeout.
 	outcomeLate outcome = "late"
 )
@@ -258,7 +248,6 @@ type pageRead struct {
 	found string
 }
 
-// pageMetrics are the metrics of pages that workers make on demand.
 type pageMetrics struct {
 	reads   map[pageRead]prometheus.Counter
 	waiters prometheus.Gauge

@@ -14,13 +14,11 @@ import (
 	"pnyx/governance/query"
 )
 
-// pathExport is the path of the manifest of a proposal's ballots.
 const pathExport = governance.PathVotes + "/export"
 
 var errListUnpublished = errors.New("the list of proposals is not published yet")
 
-// proposalRoutes are about proposals and their results. The path of a proposal's detail
-// would match the path of resolve, which therefore comes first.
+// proposalRoutes are about proposals and their results. A detail's path would match that of resolve, which comes first.
 func proposalRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
@@ -67,7 +65,6 @@ func checkProposals(q query.Proposals) []param.Problem {
 	return problems
 }
 
-// listProposals answers GET /v2/proposals.
 func (b *Backend) listProposals(ctx context.Context, r *Request, q query.Proposals) (Answer, error) {
 	q = q.Canonical()
 	found, err := listPage(ctx, b, r, &proposalList{q}, apierror.Unavailable(errListUnpublished))
@@ -83,8 +80,7 @@ func (b *Backend) listProposals(ctx context.Context, r *Request, q query.Proposa
 	return found, nil
 }
 
-// proposalList is the list of proposals as workers make it: each row comes with its
-// position, part of which no caller sees.
+// proposalList is the list as workers make it: each row with its position, part of which no caller sees.
 type proposalList struct{ query.Proposals }
 
 // PositionOf returns the place of a row in the list.
@@ -96,7 +92,6 @@ func checkResolve(q query.Resolve) []param.Problem {
 	)
 }
 
-// resolveProposal answers GET /v2/proposals/resolve.
 func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resolve) (Answer, error) {
 	var found governance.Resolution
 	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q.Canonical()), &found.Candidates, apierror.Unavailable(errListUnpublished))

@@ -20,17 +20,14 @@ import (
 	"pnyx/governance/query"
 )
 
-// Request is a request to a route, with parsed parameters. It is immutable, so that all
-// requests with the same URL can share one.
+// Request is a request to a route, with parsed parameters. It is immutable: requests with one URL share it.
 type Request struct {
 	Route *Route
 	// Params points to the struct that the route's parameters are parsed into.
 	Params any
-	// values are the canonical texts of the parameters, in the order of the route's Params.
-	// A parameter that is not given has its default, or "".
+	// values are the canonical texts of the route's Params, in order: given, default, or "".
 	values []string
-	// Name is the request in canonical form. Requests that differ only in spelling have the
-	// same name.
+	// Name is the request in canonical form, the same for all spellings.
 	Name string
 	// held says that the request waits for changes: the node's own rows will do.
 	held bool
@@ -42,8 +39,7 @@ func (r *Route) Parse(c *fiber.Ctx) (*Request, error) {
 	return r.ParseTexts(given, problems, omitted)
 }
 
-// ParseTexts parses the texts of parameters by name. The error lists the problems that were
-// found before, and its own.
+// ParseTexts parses the texts of parameters by name. The error lists problems, and its own.
 func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, omitted int) (*Request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {
@@ -51,8 +47,7 @@ func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, om
 	}
 	parsed := &Request{Route: r, Params: r.newParams(), values: make([]string, len(r.Params))}
 	params := reflect.ValueOf(parsed.Params).Elem()
-	// The check across parameters is skipped when a text is invalid: it would report the
-	// text as missing. Invalid parameters of other kinds do not disturb it.
+	// The check across parameters would report an invalid text as missing. Other kinds do not disturb it.
 	checkable := true
 	for i, one := range r.Params {
 		problem := (*param.Problem)(nil)
@@ -143,7 +138,6 @@ func (r *Request) Tags() []cache.Tag {
 	return nil
 }
 
-// valueOf returns the text of a parameter; empty where there is none.
 func (r *Request) valueOf(is func(param.Param) bool) string {
 	if i := slices.IndexFunc(r.Route.Params, is); i >= 0 {
 		return r.values[i]
@@ -164,9 +158,8 @@ func (r *Request) After(cursor string) *Request {
 	return &next
 }
 
-// given returns the texts of the parameters by name, problems with names, repetition and
-// escaping, and the number of further problems. It copies every text: Fiber reuses the
-// memory of the request.
+// given returns the texts of the parameters by name, problems with names, repetition and escaping, and the number of
+// further ones. It copies every text: Fiber reuses the memory of the request.
 func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []param.Problem, omitted int) {
 	texts = map[string]string{}
 	for _, one := range r.Params {
@@ -198,8 +191,7 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []param.P
 	return texts, problems, omitted
 }
 
-// checkQuery returns the problem with a query parameter that does not depend on its kind;
-// nil for none.
+// checkQuery returns the problem with a query parameter whatever its kind; nil for none.
 func (r *Route) checkQuery(name string, values []string) *param.Problem {
 	known := r.queryNames()
 	at := slices.IndexFunc(r.Params, func(p param.Param) bool { return p.Name == name && p.In == param.InQuery })
@@ -235,8 +227,7 @@ var plainValue = regexp.MustCompile(`^[\w.,:-]{1,100}$`)
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var allRoutes = sync.OnceValue(All)
 
-// belongsTo says, after FixUnknown, where a parameter belongs that the route does not have: its own path, a path
-// below its own, or one that callers mean. It is empty for nowhere.
+// belongsTo says, after FixUnknown, where an unknown parameter belongs: in the path, below it, or a path that is meant.
 func (r *Route) belongsTo(name string) string {
 	named := func(p param.Param) bool { return p.Name == name }
 	switch {
@@ -261,8 +252,7 @@ func (r *Route) belongsTo(name string) string {
 	return " here, and use " + path
 }
 
-// nameMeant completes the problem with an unknown parameter whose meaning is known: it says
-// which parameter to use, with the value that was given where that is one.
+// nameMeant completes the problem with an unknown parameter: it names the one that is meant, with the value if valid.
 func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Problem {
 	meant := param.MeantParameter(name, r.queryNames())
 	if meant == "" {
@@ -289,8 +279,7 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 	return problem
 }
 
-// Canonical returns the request in canonical form: the route and every parameter, in the
-// order of the route, with defaults. It is the key for ETags, payments and local copies.
+// Canonical returns the request in canonical form, with defaults: the key for ETags, payments and local copies.
 func (r *Request) Canonical() string {
 	var text strings.Builder
 	text.WriteString(r.Route.ID)
@@ -307,9 +296,7 @@ func (r *Request) Canonical() string {
 	return text.String()
 }
 
-// Target returns the canonical URL of the request: parameters in the order of the route,
-// each in canonical form, without defaults. Shared caches use it as the key for all
-// spellings of the request.
+// Target returns the canonical URL of the request, without defaults: the key of shared caches for all its spellings.
 func (r *Request) Target() string { return r.TargetAt(r.Cursor()) }
 
 // TargetAt returns the canonical URL of another page of the same list.

@@ -1,6 +1,5 @@
-// Package routes is the table of routes with their handlers: which requests there are, what they
-// may ask for, and how they are answered from the cache. It knows no caller, limit or payment;
-// package api serves it.
+// Package routes is the table of routes with their handlers: which requests there are, and how they are answered from
+// the cache. It knows no caller, limit or payment; package api serves it.
 package routes
 
 import (
@@ -35,7 +34,6 @@ type Route struct {
 	ID string
 	// Path is the path of the endpoint; a part that begins with a colon is a parameter.
 	Path string
-	// Tier is who may read the route.
 	Tier Tier
 	// Title names the route in menus, in at most 40 characters.
 	Title string
@@ -45,8 +43,7 @@ type Route struct {
 	Params []param.Param
 	// Addition marks a route that the API contract does not define.
 	Addition bool
-	// TokenOnly says that the answer is about the token of the request. Such a route requires
-	// a token and is free.
+	// TokenOnly says that the answer is about the token of the request, which is needed, and free.
 	TokenOnly bool
 	// Stream says that rows are only added to the list: a cursor is refused with 410 once rows
 	// after it are gone, and a request with Accept: text/event-stream gets those that come.
@@ -55,8 +52,7 @@ type Route struct {
 	Expires bool
 	// Returns is a value of the type of the member data.
 	Returns any
-	// Media lists the media types of a route that answers with a file, whose rows are of the
-	// type of Returns; nil for a JSON envelope.
+	// Media lists the media types of a file with rows of the type of Returns; nil for a JSON envelope.
 	Media []string
 	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
 	Fresh httpcache.Freshness
@@ -81,8 +77,7 @@ func handle[Params any](route Route, answer handler[Params]) Route {
 	return handleChecked(route, answer, func(Params) []param.Problem { return nil })
 }
 
-// handleChecked is handle with a check of parameters together. It runs even when some could not be parsed, whose
-// fields are zero then.
+// handleChecked is handle with a check of parameters together. Those that could not be parsed are zero then.
 func handleChecked[Params any](route Route, answer handler[Params], check func(Params) []param.Problem) Route {
 	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
@@ -102,7 +97,6 @@ func valueOf[Params any](params any) Params {
 	return *typed
 }
 
-// noParams are the parameters of a route that takes none.
 type noParams struct{}
 
 // Paid says whether a request has to be paid for.
@@ -154,8 +148,7 @@ func (r *Route) Codes() []apierror.Code {
 	return codes
 }
 
-// All is the table of routes. Order matters: a path with a fixed part comes before one
-// whose parameter would match it, and documents list routes in this order.
+// All is the table of routes, in the order of documents: fixed paths before those with parameters that match them.
 func All() []Route {
 	return slices.Concat(
 		metaRoutes(), daoRoutes(), timelineRoutes(), rankingRoutes(), delegateRoutes(),
@@ -206,17 +199,14 @@ type Answer struct {
 	NodeLocal bool
 	// Dated says that the answer changes as time passes, from view.FreshUntil on.
 	Dated bool
-	// ByContent says that answers of one revision may differ: a dossier is pending before it is there, and
-	// rests on more than its own proposal; a DAO consists of two views; lags grow.
+	// ByContent says that answers of one revision may differ: a dossier may be pending, a DAO has two views, lags grow.
 	ByContent bool
-	// Live says that the next request may get more, so that no cache keeps the answer, and
-	// empty that it has no rows and costs nothing.
+	// Live says that the next request may get more, so that no cache keeps it, and Empty that it is free.
 	Live, Empty bool
 	Hint        string
 }
 
-// File is an answer without an envelope. Its bytes are the same for all callers, and for
-// as long as its path exists.
+// File is an answer without an envelope, the same for all callers and for as long as its path exists.
 type File struct {
 	cache.File
 

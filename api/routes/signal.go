@@ -9,7 +9,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// signalRoutes are about what deserves attention.
 func signalRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
@@ -23,8 +22,7 @@ func signalRoutes() []Route {
 	}
 }
 
-// listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the
-// answer, which is fresh until the next deadline.
+// listSignals answers GET /v2/signals. What can be done depends on the time of the answer, until the next deadline.
 func (b *Backend) listSignals(ctx context.Context, r *Request, q query.Signals) (Answer, error) {
 	limit := q.Limit
 	rows, cursors, found, err := readPage(ctx, b, r, &q, r.missing())

@@ -14,7 +14,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// timelineRoutes are about a DAO by month.
 func timelineRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
@@ -26,8 +25,7 @@ func timelineRoutes() []Route {
 	}
 }
 
-// timeline answers GET /v2/daos/:daoId/timeline. A bound that is left out is the first or last month
-// that has a bucket, from which the other one may be too far.
+// timeline answers GET /v2/daos/:daoId/timeline. A bound left out is the first or last month with a bucket.
 func (b *Backend) timeline(ctx context.Context, r *Request, q query.Timeline) (Answer, error) {
 	var timeline governance.Timeline
 	view, err := b.view(ctx, cache.TimelineKey(q.DAOID, string(q.Metric)), &timeline, r.missing())
@@ -46,8 +44,7 @@ func (b *Backend) timeline(ctx context.Context, r *Request, q query.Timeline) (A
 	return Answer{Data: timeline, View: view, Source: httpcache.SourceRedis}, nil
 }
 
-// cutTimeline returns the buckets of the months from one to another, both included. Months without
-// a bucket get the value zero.
+// cutTimeline returns the buckets of the months between two, both included; zero for months without one.
 func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
 	cut := []governance.TimelineBucket{}
 	if from == "" || to == "" {

@@ -27,7 +27,6 @@ func topicRoutes() []Route {
 	}
 }
 
-// topicParams are the parameters of routes about one forum topic.
 type topicParams struct {
 	Key governance.TopicKey `param:"topicKey" in:"path" doc:"The topic's key." example:"t1_AAAAAAAAAAAAAAAAAAAAAA"`
 }

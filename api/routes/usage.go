@@ -22,8 +22,7 @@ type usage struct {
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
 	Buckets   []bucketUsage         `json:"buckets"`
 	Month     monthUsage            `json:"month"`
-	// Days holds the usage of the current month by day and route. It lags a few seconds,
-	// until nodes write their counters and the worker publishes them.
+	// Days holds the current month's usage by day and route, a few seconds late.
 	Days []dayUsage `json:"days"`
 }
 
@@ -38,7 +37,6 @@ type bucketUsage struct {
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
-// monthUsage is the state of the month's quota.
 type monthUsage struct {
 	Month string `json:"month"`
 	// Limit is how many responses the month includes; "0" for no quota.
@@ -62,7 +60,6 @@ type dayUsage struct {
 	Bytes       string `json:"bytes"`
 }
 
-// usage answers GET /v2/meta/usage.
 func (b *Backend) usage(ctx context.Context, caller *access.Caller) (Answer, error) {
 	now := b.Now()
 	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
@@ -98,8 +95,7 @@ func (b *Backend) bucketOf(ctx context.Context, r ratelimit.Request, now time.Ti
 	}
 }
 
-// daysOf reads the usage of a token in a month, as published by the worker. It is empty
-// before the first use of the token in the month.
+// daysOf reads a token's usage in a month, as the worker published it; empty before its first use.
 func (b *Backend) daysOf(ctx context.Context, tokenID string, month ratelimit.Month) (cache.View, []dayUsage, error) {
 	days := []dayUsage{}
 	view, err := b.Store.View(ctx, cache.UsageKey(tokenID))

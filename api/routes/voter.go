@@ -10,7 +10,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// rankingRoutes are about the voters of one DAO.
 func rankingRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -41,7 +40,6 @@ func voterRoutes() []Route {
 	}
 }
 
-// voterProfile answers GET /v2/voters/:voterIdentity.
 func (b *Backend) voterProfile(ctx context.Context, r *Request, q query.Profile) (Answer, error) {
 	var profile governance.VoterProfile
 	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &profile, r.missing())
