@@ -29,16 +29,14 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
-	// given are the arguments as texts by name, and problems the problems of arguments that are no
-	// texts.
+	// given are the arguments as texts by name, and problems those of arguments that are none.
 	given    map[string]string
 	problems []param.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
 	payment string
 	// args are the canonical texts of the arguments, with defaults, for the tool's reads.
 	args map[string]string
-	// window is the window of time that the server chose, as a cursor remembers it; empty
-	// where the caller chose.
+	// window is the window of time that the server chose, for cursors; empty where the caller chose.
 	window string
 	// purchase is what a payment for the call buys.
 	purchase api.Purchase
@@ -48,11 +46,11 @@ type call struct {
 func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 	t, known := s.tools[m.Params.Name]
 	if !known {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
+		return result{}, wrongParams("there is no tool " + quoted(m.Params.Name))
 	}
 	given, problems, ok := texts(m.Params.Arguments, t.params)
 	if !ok {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
+		return result{}, wrongParams("arguments must be an object")
 	}
 	return s.perform(c, &call{server: s, tool: t, given: given, problems: problems, payment: paymentOf(m.Params)}), nil
 }
@@ -116,8 +114,7 @@ func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 
 // advice says what a model can do about an error.
 func (s *Server) advice(failed *apierror.Error) string {
-	// Where payments are not taken, the message says so, and there are no terms to pay by. A malformed payment
-	// has no problems that the code's fix leads to, and a parameter's problems are in the text.
+	// Without payments, the message says so. A malformed payment has no problems, and a parameter's are in the text.
 	if failed.Code == apierror.CodePaymentRequired || failed.Code == apierror.CodeValidation {
 		return failed.Advice()
 	}
@@ -160,7 +157,6 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 	return given, problems, true
 }
 
-// takesList reports whether a parameter has a list of values.
 func takesList(name string, params []param.Param) bool {
 	return slices.ContainsFunc(params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
 }
@@ -226,15 +222,13 @@ func problemWith(name string, params []param.Param) param.Problem {
 	return problem
 }
 
-// defaultWindow is how long the window is that a caller does not choose. It ends with the
-// hour, so that calls of an hour share their pages.
+// defaultWindow is the window of callers that choose none. It ends with the hour, which calls of it share.
 const defaultWindow = 7 * 24 * time.Hour
 
 // windowEnd ends the window that a cursor begins with. No cursor of the API has it.
 const windowEnd = "."
 
-// chooseWindow sets the ends of the window that are left out. The next page must have the
-// same window, which its cursor therefore begins with.
+// chooseWindow sets the ends of the window that are left out, which the next page's cursor begins with.
 func (c *call) chooseWindow() {
 	if !c.tool.Window {
 		return

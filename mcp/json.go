@@ -24,31 +24,7 @@ func membersOf(object any) []byte {
 
 // appendString appends a text as JSON. The text is valid UTF-8.
 func appendString[Text string | []byte](out []byte, text Text) []byte {
-	return append(appendEscaped(append(out, '"'), text), '"')
-}
-
-// appendEscaped appends what appendString does between quotes. A text and one after it give
-// the same as both at once.
-func appendEscaped[Text string | []byte](out []byte, text Text) []byte {
-	const hex = "0123456789abcdef"
-	begin := 0
-	for i := range len(text) {
-		char := text[i]
-		if char >= ' ' && char != '"' && char != '\\' {
-			continue
-		}
-		out = append(out, text[begin:i]...)
-		begin = i + 1
-		switch char {
-		case '"', '\\':
-			out = append(out, '\\', char)
-		case '\n':
-			out = append(out, '\\', 'n')
-		default:
-			out = append(out, '\\', 'u', '0', '0', hex[char>>4], hex[char&15])
-		}
-	}
-	return append(out, text[begin:]...)
+	return append(out, encode(string(text))...)
 }
 
 // The functions below split valid JSON: every value is passed on as it is.

@@ -8,6 +8,7 @@
 package mcp
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -34,12 +35,10 @@ const MaxBodyBytes = 64 << 10
 
 // Options configures a Server. Fields without a comment on nil are required.
 type Options struct {
-	// Node is the node whose routes are read.
 	Node *api.API
 	// PublicURL is the public address of the API; empty when there is none.
 	PublicURL string
-	// Origins lists further origins whose scripts may call the tools, such as
-	// https://app.example.org.
+	// Origins lists further origins, such as https://app.example.org, whose scripts may call the tools.
 	Origins []string
 	// Documents are what the node serves to read; the guide of language models is a resource.
 	Documents []api.Document
@@ -91,8 +90,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// handle answers every request to Path. What is no request of the protocol gets an error
-// of the API.
+// handle answers every request to Path. What is no request of the protocol gets an error of the API.
 func (s *Server) handle(c *fiber.Ctx) error {
 	if err := s.checkSource(c); err != nil {
 		return err
@@ -120,9 +118,8 @@ func isJSON(contentType string) bool {
 	return err == nil && kind == fiber.MIMEApplicationJSON
 }
 
-// checkSource refuses scripts of foreign origins and, on a loopback address, foreign host
-// names: a page that a browser shows could otherwise call the tools in the name of its
-// reader, also of a node that only this machine reaches.
+// checkSource refuses scripts of foreign origins and, on a loopback address, foreign host names: a page in a browser
+// could otherwise call the tools in its reader's name, also of a node for this machine alone.
 func (s *Server) checkSource(c *fiber.Ctx) error {
 	host := string(c.Request().Host())
 	if local := c.Context().LocalIP(); local != nil && local.IsLoopback() && !s.isOwnHost(host) { //nolint:forbidigo // fasthttp knows the connection
@@ -156,8 +153,7 @@ func forbidden(message string) *apierror.Error {
 	return &apierror.Error{Status: http.StatusForbidden, Code: apierror.CodeForbidden, Message: message}
 }
 
-// methodNotAllowed is the error of a method that has no answer here: there are no streams
-// to read and no sessions to delete.
+// methodNotAllowed is the error of other methods: there are no streams to read and no sessions to delete.
 func methodNotAllowed() error {
 	return &apierror.Error{
 		Status: http.StatusMethodNotAllowed, Code: apierror.CodeMethodNotAllowed,
@@ -173,4 +169,33 @@ func preflight(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderAccessControlAllowHeaders, "*, Authorization")
 	c.Status(http.StatusNoContent)
 	return nil
+}
+
+// outcomeOK is the outcome of a call with data; another call's is the code of its error.
+const outcomeOK = "ok"
+
+// metrics are the metrics of the tools. Labels are names of tools and codes of errors.
+type metrics struct {
+	calls     *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+}
+
+func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
+	m := &metrics{
+		calls: telemetry.Counters(registerer, "pnyx_mcp_calls_total",
+			"Calls of tools, by tool and outcome: ok, or the code of the error.", "tool", "outcome"),
+		durations: telemetry.Histograms(registerer, telemetry.Latency("pnyx_mcp_call_duration_seconds",
+			"Time to answer a call of a tool, by tool."), "tool"),
+	}
+	for _, t := range tools { // all tools are there from the start
+		m.calls.WithLabelValues(t.Name, outcomeOK)
+		m.durations.WithLabelValues(t.Name)
+	}
+	return m
+}
+
+// count counts a call, with the code of its error; empty for none.
+func (m *metrics) count(tool string, code apierror.Code, took time.Duration) {
+	m.calls.WithLabelValues(tool, cmp.Or(string(code), outcomeOK)).Inc()
+	m.durations.WithLabelValues(tool).Observe(took.Seconds())
 }

@@ -22,8 +22,7 @@ const (
 
 var errPurchased = errors.New("the payment has bought its answer before")
 
-// paymentOf returns the payment of a request as the header of HTTP has it. Members are in
-// alphabetical order, so that a client may write one payment in several ways.
+// paymentOf returns a request's payment as a header of HTTP, with its members in order, however a client writes it.
 func paymentOf(p params) string {
 	given := p.Meta.Payment
 	if len(given) == 0 || string(given) == "null" {
@@ -62,8 +61,7 @@ func (c *call) authorize() error {
 	return nil
 }
 
-// paymentRequired is the result of a call that is not paid for: the terms, as structure and
-// as text, and what to do in words.
+// paymentRequired is the result of an unpaid call: the terms, as structure and as text, and what to do.
 func paymentRequired(failed *apierror.Error, requestID, terms string) result {
 	structured, err := base64.StdEncoding.DecodeString(terms)
 	if err != nil {

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,24 +81,20 @@ func getPrompt(p params) (result, *rpcError) {
 	all := prompts()
 	at := slices.IndexFunc(all, func(known prompt) bool { return known.Name == p.Name })
 	if at < 0 {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no prompt " + quoted(p.Name)}
+		return result{}, wrongParams("there is no prompt " + quoted(p.Name))
 	}
 	given := map[string]string{}
 	if len(p.Arguments) > 0 && json.Unmarshal(p.Arguments, &given) != nil {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments of prompts must be an object of strings"}
+		return result{}, wrongParams("arguments of prompts must be an object of strings")
 	}
 	var pairs []string
 	for _, argument := range all[at].Arguments {
 		value := cmp.Or(given[argument.Name], argument.initial)
 		if value == "" || len(value) > maxPromptArgument {
-			return result{}, &rpcError{
-				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes",
-			}
+			return result{}, wrongParams(argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes")
 		}
 		if number, err := strconv.Atoi(value); argument.most > 0 && (err != nil || number < 1 || number > argument.most) {
-			return result{}, &rpcError{
-				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be an integer from 1 to " + strconv.Itoa(argument.most),
-			}
+			return result{}, wrongParams(argument.Name + " must be an integer from 1 to " + strconv.Itoa(argument.most))
 		}
 		pairs = append(pairs, "{"+argument.Name+"}", value)
 	}

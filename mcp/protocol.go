@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"pnyx/api"
 )
 
-// Revisions of the protocol.
 const (
 	// modern is the revision without a handshake: requests say everything themselves.
 	modern = "2026-07-28"
@@ -27,14 +27,12 @@ func legacyVersions() []string { return []string{newestLegacy, "2025-06-18", "20
 // supportedVersions lists all revisions, the newest first.
 func supportedVersions() []string { return append([]string{modern}, legacyVersions()...) }
 
-// Members of _meta.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// Codes of errors of JSON-RPC and of the protocol.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -89,11 +87,15 @@ func invalid(code int, message string) *rpcError {
 	return &rpcError{status: http.StatusBadRequest, Code: code, Message: message}
 }
 
+// wrongParams is the error of parameters that are well-formed, and name or hold what is not there.
+func wrongParams(message string) *rpcError {
+	return &rpcError{status: http.StatusOK, Code: codeParams, Message: message}
+}
+
 type result struct {
 	// members are the members of the result, as JSON without braces; empty for none.
 	members []byte
-	// structured is the JSON of data and meta, the result of a tool that succeeds; nil for
-	// other results, which have members.
+	// structured is the JSON of data and meta of a tool that succeeds; nil for other results, which have members.
 	structured []byte
 	// meta holds further members of _meta, as JSON without braces; empty for none.
 	meta []byte
@@ -101,7 +103,6 @@ type result struct {
 	lasting bool
 }
 
-// answer answers a POST with JSON.
 func (s *Server) answer(c *fiber.Ctx) {
 	m, failed := parse(c.BodyRaw())
 	var era string
@@ -156,9 +157,8 @@ func parse(body []byte) (message, *rpcError) {
 	return m, nil
 }
 
-// eraOf returns the revision that a request speaks; one without a header speaks one with a
-// handshake. A modern request says in headers, too, what it is about: those who pass it on
-// need not read its body.
+// eraOf returns the revision that a request speaks: without a header, one with a handshake. A modern one has in
+// headers, too, what it is about, for those who pass it on without reading its body.
 func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
 	version, stated := c.Get(HeaderVersion), ""
 	_ = json.Unmarshal(m.Params.Meta.Version, &stated) // empty for anything but a string
@@ -198,7 +198,6 @@ func quoted(text string) string {
 	return `"` + strings.ToValidUTF8(text, "") + `"`
 }
 
-// call answers a request by its method.
 func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
 	if *m.Method == "tools/call" {
 		return s.callTool(c, m)
@@ -247,8 +246,7 @@ func capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}, "prompts": struct{}{}, "resources": struct{}{}}
 }
 
-// initialize answers initialize with the revision that is asked for, or the newest one
-// that has a handshake.
+// initialize answers with the revision that is asked for, or the newest one with a handshake.
 func (s *Server) initialize(version string) result {
 	if !slices.Contains(legacyVersions(), version) {
 		version = newestLegacy
@@ -261,8 +259,7 @@ func (s *Server) initialize(version string) result {
 // lastingMembers say how long a client may keep a result that is the same for everyone.
 const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
 
-// encode returns the response with a result. server is the member of _meta that names the server; nil for a
-// revision with a handshake.
+// encode returns the response with a result. server is the member of _meta that names it; nil with a handshake.
 func (r *result) encode(id json.RawMessage, server []byte) []byte {
 	text := make([]byte, 0, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
@@ -298,4 +295,89 @@ func refuse(c *fiber.Ctx, m message, failed *rpcError) {
 	}
 	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
 	c.Status(failed.status).Response().SetBodyRaw(append(append(text, encode(failed)...), '}'))
+}
+
+// nameProblem says why another parser may read a message differently; empty for none. Here the last of several
+// members with one name counts, and names are read in any case.
+func nameProblem(body []byte) string {
+	message, problem := distinct(body, "jsonrpc", "id", "method", "params")
+	params, inParams := distinct(message["params"], "protocolVersion", "name", "uri", "arguments", "_meta")
+	_, inMeta := distinct(params["_meta"], metaVersion, metaCapabilities, metaPayment)
+	_, inArguments := distinct(params["arguments"])
+	for _, found := range []string{problem, inParams, inMeta, inArguments} {
+		if found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// distinct returns the members of an object, each with a name of its own, known ones exactly; none of anything else.
+func distinct(object []byte, known ...string) (values map[string][]byte, problem string) {
+	values = map[string][]byte{}
+	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
+		return values, ""
+	}
+	for name, value := range members(object) {
+		if _, twice := values[name]; twice {
+			return values, quoted(name) + " is given more than once"
+		}
+		for _, exact := range known {
+			if name != exact && strings.EqualFold(name, exact) {
+				return values, quoted(name) + " must be written " + quoted(exact)
+			}
+		}
+		values[name] = value
+	}
+	return values, ""
+}
+
+// Headers of the protocol: with them those who pass a request on need not read its body.
+const (
+	// HeaderVersion is the revision that the request speaks.
+	HeaderVersion = "MCP-Protocol-Version"
+	// HeaderMethod is the method of the message.
+	HeaderMethod = "Mcp-Method"
+	// HeaderName is what the message is about; see NameOf and EncodeHeader.
+	HeaderName = "Mcp-Name"
+)
+
+// NameOf returns what a message is about, its name or uri. It reports false for a method about nothing.
+func NameOf(method, name, uri string) (about string, named bool) {
+	switch method {
+	case "tools/call", "prompts/get":
+		return name, true
+	case "resources/read":
+		return uri, true
+	}
+	return "", false
+}
+
+// What is around the base64 of a text that a header cannot hold as it is.
+const (
+	base64Begin = "=?base64?"
+	base64End   = "?="
+)
+
+// EncodeHeader returns a text as the value of a header: in base64 where it would not arrive as it is.
+func EncodeHeader(text string) string {
+	plain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) &&
+		strings.TrimSpace(text) == text && !strings.HasPrefix(text, base64Begin)
+	if plain {
+		return text
+	}
+	return base64Begin + base64.StdEncoding.EncodeToString([]byte(text)) + base64End
+}
+
+func decodeHeader(value string) string {
+	inner, is := strings.CutPrefix(value, base64Begin)
+	inner, ends := strings.CutSuffix(inner, base64End)
+	if !is || !ends {
+		return value
+	}
+	text, err := base64.StdEncoding.DecodeString(inner)
+	if err != nil {
+		return value
+	}
+	return string(text)
 }

@@ -17,8 +17,7 @@ type document struct {
 	render      func() ([]byte, error)
 }
 
-// resources returns what clients may read: the guide among the documents of the node, and
-// the rules of derived data.
+// resources returns what clients may read: the guide of the node's documents, and the rules of derived data.
 func resources(documents []api.Document) []document {
 	all := []document{{
 		URI: "pnyx://rules", Name: "Rules", MIMEType: "text/markdown",
@@ -40,7 +39,7 @@ func resources(documents []api.Document) []document {
 func (s *Server) readResource(p params) (result, *rpcError) {
 	at := slices.IndexFunc(s.documents, func(d document) bool { return d.URI == p.URI })
 	if at < 0 {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no resource " + quoted(p.URI)}
+		return result{}, wrongParams("there is no resource " + quoted(p.URI))
 	}
 	d := s.documents[at]
 	text, err := d.render()

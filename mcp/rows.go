@@ -11,8 +11,7 @@ import (
 	"pnyx/api/routes"
 )
 
-// maxStructured bounds structuredContent in bytes: text of keys and addresses is a token for
-// 2.2 bytes, and clients cut what has more than 25,000.
+// maxStructured bounds structuredContent in bytes: 2.2 are a token of keys, and clients cut beyond 25,000 tokens.
 const maxStructured = 50_000
 
 // metaRoom is kept of it for the envelope: meta, of which a cursor is the longest part.
@@ -56,9 +55,8 @@ func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
 	return append(array, ']'), len(rows)
 }
 
-// page returns the rows of a page that fit a result. A page that ends early is read again
-// with fewer rows, so that its cursor goes on after the last one. room is what the rows may
-// take, in bytes.
+// page returns the rows of a page that fit a result, in room bytes. A page that ends early is read again with fewer
+// rows, so that its cursor goes on after the last one.
 func (c *call) page(read *api.Read, answer api.Answer, room int) ([]byte, api.Meta, error) {
 	kept := c.shape()
 	requested := answer.Meta.Page
@@ -82,8 +80,7 @@ func (c *call) page(read *api.Read, answer api.Answer, room int) ([]byte, api.Me
 	}
 }
 
-// pageOf describes a page to the caller: with the limit that was asked for, and a cursor
-// that remembers a window that was not.
+// pageOf describes a page with the limit that was asked for, and a cursor that remembers the chosen window.
 func (c *call) pageOf(page routes.Page, limit int) *routes.Page {
 	page.Limit = limit
 	if page.NextCursor != nil && c.window != "" {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// window is a part of a long text.
 type window struct {
 	// text is the JSON of the text: all of it.
 	text []byte
@@ -14,8 +13,7 @@ type window struct {
 	offset, limit int
 }
 
-// append appends the object with the part of the text, in at most room bytes. It is cut
-// between characters. A text that upstream does not state is null.
+// append appends the object with the part of the text, cut between characters, in at most room bytes; null for no text.
 func (w window) append(out []byte, room int) []byte {
 	const textRoom = 128 // what the object with a part of a text takes beside the text, in bytes
 	var text *string
@@ -50,14 +48,13 @@ func byteOffset(text string, char int) int {
 	return len(text)
 }
 
-// escapedPrefix returns the length of the longest beginning of a text, in whole
-// characters, that takes at most room bytes as appendString writes it.
+// escapedPrefix returns the length of a text's longest beginning that takes at most room bytes as JSON.
 func escapedPrefix(text string, room int) int {
 	for at, char := range text {
 		switch {
 		case char == '"' || char == '\\' || char == '\n':
 			room -= 2
-		case char < ' ':
+		case char < ' ' || char == '\u2028' || char == '\u2029':
 			room -= 6
 		default:
 			room -= utf8.RuneLen(char)

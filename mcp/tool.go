@@ -24,8 +24,7 @@ type tool struct {
 	Rows, MaxRows int
 	// Concise is what a row keeps unless the call asks for all of it; nil for no choice.
 	Concise shape
-	// Extra are arguments that no route has. Text adds the arguments of textParams, and Timeline
-	// the metric of the timeline.
+	// Extra are arguments that no route has. Text adds textParams, Timeline the metric of the timeline.
 	Extra          []param.Param
 	Text, Timeline bool
 	// Window says that from and to may be left out: for the last seven days.
@@ -48,7 +47,6 @@ const (
 	argDiscovered = "discovered"
 )
 
-// The values of detail.
 const (
 	concise = "concise"
 	full    = "full"
@@ -61,7 +59,6 @@ const (
 	partEvidence = "evidence"
 )
 
-// Ids of routes.
 const (
 	routeDAOs         = "daos.list"
 	routeDAO          = "daos.detail"
@@ -93,8 +90,7 @@ func runs() map[string]func(*call) ([]byte, error) {
 	}
 }
 
-// allTools returns the tools in the order in which they are listed. A row that cannot be read is
-// a mistake that the tests of this package find.
+// allTools returns the tools in the order of the list. Tests of this package find a row that cannot be read.
 func allTools() (tools []*tool) {
 	if err := json.Unmarshal(toolRows, &tools); err != nil {
 		panic(fmt.Sprintf("tools.json: %v", err))
@@ -114,17 +110,11 @@ func allTools() (tools []*tool) {
 }
 
 // timelineParam is the metric of the timeline route as an argument, which may be left out.
-func timelineParam() param.Param {
-	for _, route := range routes.All() {
-		for _, one := range route.Params {
-			if route.ID == routeTimeline && one.Name == "metric" {
-				one.Name, one.Required = argTimeline, false
-				one.Description = "Also this metric by month; fromMonth and toMonth choose the months."
-				return one
-			}
-		}
-	}
-	return param.Param{}
+func timelineParam(route routes.Route) param.Param {
+	one := route.Params[slices.IndexFunc(route.Params, func(p param.Param) bool { return p.Name == "metric" })]
+	one.Name, one.Required = argTimeline, false
+	one.Description = "Also this metric by month; fromMonth and toMonth choose the months."
+	return one
 }
 
 // textParams are the arguments that choose a part of a long text.
@@ -163,7 +153,7 @@ func (t *tool) allParams() []param.Param {
 	}
 	all = append(all, t.Extra...)
 	if t.Timeline {
-		all = append(all, timelineParam())
+		all = append(all, timelineParam(t.byRoute[routeTimeline]))
 	}
 	if t.Text {
 		all = append(all, textParams()...)
@@ -175,4 +165,26 @@ func (t *tool) allParams() []param.Param {
 		})
 	}
 	return all
+}
+
+// ExampleCall returns the tool that reads a route, and arguments of a call. values are texts by the route's parameters.
+func ExampleCall(routeID string, values map[string]string) (name string, arguments map[string]any) {
+	tools := allTools()
+	at := slices.IndexFunc(tools, func(t *tool) bool { return slices.Contains(t.Routes, routeID) })
+	if at < 0 {
+		return "", nil
+	}
+	arguments = map[string]any{}
+	for _, param := range tools[at].params {
+		if text := values[param.Name]; text != "" {
+			arguments[param.Name] = param.JSON(text)
+		}
+	}
+	parts := map[string]string{routeProposal: partText, routeSummary: partVotes, routeEvidence: partEvidence}
+	if part, has := parts[routeID]; has {
+		arguments[argInclude] = []string{part}
+	} else if routeID == routeTimeline {
+		arguments[argTimeline] = values["metric"]
+	}
+	return tools[at].Name, arguments
 }

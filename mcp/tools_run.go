@@ -31,9 +31,8 @@ func list(c *call) ([]byte, error) {
 	return envelope(rows, meta), nil
 }
 
-// listEvents lists events. Those whose own time is unknown did not happen in the window, as far
-// as is known: they are left out unless asked for, and counted. A page may therefore have
-// fewer rows than asked for; pages without any are passed over.
+// listEvents lists events. Those of unknown time did not happen in the window, as far as is known: they are left out
+// unless asked for, and counted. Pages may thus be short; those without any are passed over.
 func listEvents(c *call) ([]byte, error) {
 	if c.args[argDiscovered] == "true" || c.args["timeBasis"] == string(query.EventTimeDiscovered) {
 		return list(c)
@@ -91,8 +90,7 @@ func isDiscovered(row json.RawMessage) bool {
 // daosPerPage is how many DAOs are read at once to search through all of them.
 const daosPerPage = 100
 
-// findDAOs lists DAOs. With a name it looks through the whole directory: the pages after
-// the first are part of the same read.
+// findDAOs lists DAOs, with a name from the whole directory, in one read.
 func findDAOs(c *call) ([]byte, error) {
 	name := strings.ToLower(c.args[argName])
 	if name == "" {
@@ -392,8 +390,7 @@ func freshness(status []byte) string {
 	return "imported; newest record " + newest.Time().Format("January 2006")
 }
 
-// combined is the meta of answers that are sent together: as old as the oldest, and as
-// reliable and complete as the least one. names are those of the answers.
+// combined is the meta of named answers sent together: the oldest time, the least readiness and coverage.
 func combined(answers []api.Answer, names ...string) api.Meta {
 	meta, states := answers[0].Meta, governance.Readinesses()
 	coverages := []governance.VoteCoverage{"", governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable}
