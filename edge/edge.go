@@ -33,25 +33,20 @@ import (
 
 // Options configures an edge.
 type Options struct {
-	// Listen is the host:port for callers, AdminListen the one for health and metrics.
-	// Without a host it is every address of the machine.
+	// Listen is the host:port for callers, AdminListen that for health and metrics; without a host every address.
 	Listen, AdminListen string
 	// Origin is the base URL of the nodes.
 	Origin string
 	// Dir is the folder for the cache and temporary files.
-	Dir string
-	// CacheBytes bounds the cache.
+	Dir        string
 	CacheBytes uint64
-	// Token is an internal token, by which nodes recognise the edge. Without one, paid
-	// responses are not cached.
+	// Token is an internal token, which nodes recognise the edge by. Without one, no paid responses are cached.
 	Token string
-	// AnswerTimeout bounds a response, PaymentTimeout one with a payment. Nodes take no
-	// payment that they may work on for longer than the latter.
+	// AnswerTimeout bounds a response, PaymentTimeout one with a payment, which nodes must be able to finish within.
 	AnswerTimeout, PaymentTimeout time.Duration
 	// Modules is the folder of nginx's modules.
 	Modules string
-	// LogSample is as in api.LogOptions: one in so many requests is logged, none for 0, besides
-	// those that fail.
+	// LogSample logs one in so many requests, none for 0, besides those that fail.
 	LogSample uint64
 	// User is the account of nginx's worker processes, needed when it runs as root.
 	User string
@@ -92,8 +87,7 @@ func Write(w io.Writer, o Options) error {
 type facts struct {
 	Options
 
-	// Workers is the number of worker processes: nginx itself counts the cores of the machine,
-	// of which a container may have few.
+	// Workers is the number of worker processes: nginx counts the machine's cores, of which a container may have few.
 	Workers                  int
 	Scheme, Host, ServerName string
 	Lua                      string
@@ -107,8 +101,7 @@ type facts struct {
 	MCPPath                  string
 	MCPBody                  int
 	HeaderInternal           string
-	// CallerHeaders are the headers of a caller that nodes read, and MCPHeaders further ones of a
-	// call of a tool.
+	// CallerHeaders are headers of callers that nodes read, MCPHeaders further ones of calls of tools.
 	CallerHeaders, MCPHeaders []header
 	HeaderFill, HeaderTime    string
 	HeaderTimeout             string
@@ -170,8 +163,7 @@ func logPercent(sample uint64) string {
 	return fmt.Sprintf("%.2f%%", max(0.01, 100/float64(sample))) // at least what nginx can express
 }
 
-// adminHosts returns a pattern of the hosts that no public name resolves for: none, IP
-// addresses, names without dots, those below localhost, and the host of the address.
+// adminHosts returns a pattern of the hosts that no public name resolves for, and the host of the address.
 func adminHosts(address string) string {
 	pattern := `^(?:[0-9.]*|\[[0-9a-f:.]+\]|[a-z0-9_-]+|[a-z0-9_.-]+\.localhost`
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
@@ -199,7 +191,6 @@ func hostPort(origin *url.URL) string {
 type failure struct {
 	api.EdgeFailure
 
-	// Status is the status that callers get.
 	Status int
 	// From lists the statuses of nginx that it replaces; empty where the template says.
 	From string
@@ -207,8 +198,7 @@ type failure struct {
 	Place string
 }
 
-// failures returns the errors that the edge itself sends: the origin is unreachable, or
-// the request cannot be passed on.
+// failures returns the errors that the edge itself sends: of the origin, or of requests that cannot be passed on.
 func failures() ([]failure, error) {
 	all := []failure{
 		{Status: http.StatusServiceUnavailable, From: "500 502 503 504"},
@@ -234,8 +224,7 @@ func failures() ([]failure, error) {
 	return all, nil
 }
 
-// quote makes a text one token of nginx's configuration. A dollar sign keeps its meaning:
-// the beginning of a variable, or the end of a line in a pattern.
+// quote makes a text one token of nginx's configuration, in which a dollar sign keeps its meaning.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
@@ -245,8 +234,7 @@ func literal(text string) string {
 	return strings.ReplaceAll(quote(text), "$", "${dollar}")
 }
 
-// checkTexts refuses options that nginx would not read as they are: addresses are not
-// quoted in its configuration, and no text may end a line of it.
+// checkTexts refuses options that nginx would misread: addresses are not quoted, and no text may end a line.
 func (o Options) checkTexts(host string) error {
 	address := regexp.MustCompile(`^[\w.*:\[\]%-]+$`)
 	for name, text := range map[string]string{"origin": host, "listen address": o.Listen, "admin address": o.AdminListen} {

@@ -13,12 +13,10 @@ import (
 	"pnyx/mcp"
 )
 
-// urlPattern recognises the URLs of one free response, in any order of their parameters,
-// and gives them one cache key. A URL that no pattern matches, because it is wrong or
-// escaped in an unusual way, is passed to a node, and the response is not cached.
+// urlPattern recognises the URLs of one free response, in any order of their parameters, for one cache key. What no
+// pattern matches is passed to a node, and not cached.
 type urlPattern struct {
-	// Path matches the path, Pattern the whole URL as it was sent; both are regular
-	// expressions.
+	// Path matches the path, Pattern the whole URL as it was sent, as regular expressions.
 	Path, Pattern string
 	// Key is the cache key, of nginx variables.
 	Key string
@@ -26,18 +24,15 @@ type urlPattern struct {
 
 // parameter maps a query parameter of a free route to its part of a cache key.
 type parameter struct {
-	// Variable is the nginx variable that holds the part, Argument the one that holds the
-	// value.
+	// Variable is nginx's variable of the part, Argument that of the value.
 	Variable, Argument string
-	// Default is the value for which the part is empty; a missing parameter has none
-	// either.
+	// Default is the value for which the part is empty, as for a missing parameter.
 	Default string
 	// Text is the part for any other value.
 	Text string
 }
 
-// urlPatterns returns the patterns of all free responses that are the same for every
-// caller, and the parameters in their keys.
+// urlPatterns returns the patterns of free responses that all callers share, and the parameters in their keys.
 func urlPatterns(table []routes.Route, documents []string) (all []urlPattern, parameters []parameter) {
 	for _, path := range documents {
 		all = append(all, urlPatternOf(routes.Route{Path: path}))
@@ -65,8 +60,7 @@ func urlPatternOf(route routes.Route) urlPattern {
 // plain matches text that has one spelling, because it contains no escapes.
 const plain = `[A-Za-z0-9._~-]+`
 
-// pathPattern returns a pattern for the path of a route, with parameter as the pattern of
-// its path parameters.
+// pathPattern returns a pattern for a route's path, with parameter for its path parameters.
 func pathPattern(route routes.Route, parameter string) string {
 	parts := strings.Split(route.Path, "/")
 	for i, part := range parts {
@@ -79,8 +73,7 @@ func pathPattern(route routes.Route, parameter string) string {
 	return strings.Join(parts, "/")
 }
 
-// queryPattern returns a pattern for a query of known parameters in any order, each at
-// most once.
+// queryPattern returns a pattern for known parameters in any order, each at most once.
 func queryPattern(route routes.Route) string {
 	var known []string
 	for _, one := range route.Params {
@@ -147,8 +140,7 @@ func paidPattern(all []routes.Route) string {
 type routeLabel struct {
 	// Path is the path, or a regular expression after a tilde, as nginx's map has it.
 	Path string
-	// ID is the id of the route, as in the metrics of a node.
-	ID string
+	ID   string
 }
 
 func routeLabels(table []routes.Route, documents []string) (all []routeLabel) {
@@ -165,7 +157,6 @@ func routeLabels(table []routes.Route, documents []string) (all []routeLabel) {
 	return all
 }
 
-// labelPath returns the path of a routeLabel.
 func labelPath(path string) string {
 	if strings.Contains(path, ":") {
 		return "~^" + pathPattern(routes.Route{Path: path}, "[^/]+") + "$"

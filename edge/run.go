@@ -64,8 +64,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // stopped by wait
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// A process group of its own keeps Ctrl-C in a terminal from nginx, which wait stops.
-	// The kernel ties what ends it with this process to the starting thread.
+	// A process group of its own keeps Ctrl-C from nginx. The kernel ties Pdeathsig to the starting thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -95,9 +94,8 @@ const checkTimeout = 2 * time.Second
 // ErrTimeouts is returned when nodes may work on a payment for longer than the edge waits.
 var ErrTimeouts = errors.New("the edge gives up before nodes do")
 
-// checkOrigin compares the edge's time limit with a node's. A node that does not
-// answer yet is none to start before: it takes no payment from an edge that gives up
-// before it does.
+// checkOrigin compares the edge's time limit with a node's. One that does not answer yet is no obstacle: it takes no
+// payment from an edge that gives up before it does.
 func (o *Options) checkOrigin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -11,7 +11,6 @@ import (
 	"pnyx/governance"
 )
 
-// Bounds of the curve.
 const (
 	// curveColumns is how many moments of the voting the curve is drawn at.
 	curveColumns = 240
@@ -36,15 +35,13 @@ type curve struct {
 	From, To, Drawn governance.Timestamp
 	// Stated says that the edges are the times of the voting, not of its ballots.
 	Stated bool
-	// Ballots is how many ballots the lines are made of, Power their power, and Share the
-	// part of all power that this is.
+	// Ballots is how many ballots the lines are made of, Power their power, and Share its part of all.
 	Ballots int
 	Power   governance.Decimal
 	Share   string
 	// Missing says that there are ballots upstream that are not held.
 	Missing bool
-	// Whole says that no ballot of the proposal was left out.
-	Whole bool
+	Whole   bool
 	// Undated is how many further ballots were read whose time is unknown.
 	Undated int
 	// Rows are the values of all lines at some moments.
@@ -60,7 +57,6 @@ type line struct {
 	sums []decimal.Decimal
 }
 
-// curveRow is the value of each line at one moment.
 type curveRow struct {
 	At governance.Timestamp
 	// Values are in the order of the lines, the value of Counted last.
@@ -83,8 +79,7 @@ const (
 	curveHeight = 300
 )
 
-// severalKey is the key of ballots that do not name a single choice, and otherKey the key of
-// choices without a line of their own. No choice has either.
+// severalKey stands for ballots without a single choice, otherKey for choices without a line. No choice has either.
 const (
 	severalKey = "\x00several"
 	otherKey   = "\x00other"
@@ -129,8 +124,7 @@ func (c *curve) setTimes(in curveInput, dated []governance.Ballot) {
 	}
 }
 
-// column returns the column of a moment. What was cast outside of the stated times is
-// drawn at their edge.
+// column returns the column of a moment, the first or last for one outside of the stated times.
 func (c *curve) column(at governance.Timestamp) int {
 	column := (int64(at) - int64(c.From)) * curveColumns / (int64(c.To) - int64(c.From))
 	return int(max(0, min(column, curveColumns-1)))
@@ -209,9 +203,8 @@ func (c *curve) setQuorum(in curveInput, columns map[string][]decimal.Decimal) {
 	c.Counted = &counted
 }
 
-// quorumOf returns the power that a vote needs, and the keys of the choices that count
-// towards it, nil for all. It is known where it gives the progress that the API states:
-// some contracts have a rule or a unit of their own.
+// quorumOf returns the power that a vote needs, and the choices that count towards it, nil for all. It is known where
+// it gives the progress that the API states: some contracts have rules of their own.
 func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary) (decimal.Decimal, []string, bool) {
 	if summary.Quorum == nil || summary.Totals == nil {
 		return decimal.Zero, nil, false

@@ -7,7 +7,6 @@ import (
 	"pnyx/governance"
 )
 
-// Names of parameters.
 const (
 	argName     = "name"
 	argCursor   = "cursor"
@@ -29,14 +28,12 @@ type daoPage struct {
 	Months   []bar
 	// OtherMetric is the metric that Other shows instead.
 	OtherMetric, Other string
-	// Proposals is a page of its proposals, the last updated first, and Next the address of
-	// the next one.
+	// Proposals is a page of its proposals, the last updated first, and Next the address of the next page.
 	Proposals part[[]governance.ProposalListItem]
 	Next      string
 	// First says that there is no page before this one.
 	First bool
-	// Voters are those with the most power, and Delegates the first by power; the page after the first
-	// has none.
+	// Voters and Delegates are the first by power; only the first page has them.
 	Voters    part[[]governance.DAOVoter]
 	Delegates part[[]governance.Delegate]
 }

@@ -18,8 +18,7 @@ type dossierPart struct {
 	// Dossier is nil where there is none. Rejects says that its quorum is one of rejection.
 	Dossier *governance.Dossier
 	Rejects bool
-	// Calls are the first calls, those inside behind the call that makes them. MoreCalls is the number of
-	// calls that are left out.
+	// Calls are the first calls, inner ones behind their callers, and MoreCalls how many are left out.
 	Calls     []shownCall
 	MoreCalls int
 	// Warnings are what limits the whole, Sources the records that it rests on.

@@ -47,7 +47,6 @@ var files embed.FS
 
 // Options configures the pages.
 type Options struct {
-	// Node is the node whose routes are read.
 	Node   *api.API
 	Prices routes.Prices
 	// PublicURL is the address that callers see; empty for the one that a request was sent to.
@@ -119,7 +118,6 @@ type shown struct {
 	title, description string
 }
 
-// handler answers requests with a page.
 func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if strings.HasSuffix(c.Path(), "/") {
@@ -146,14 +144,12 @@ func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 	}
 }
 
-// content is what the template of a page gets.
 type content struct {
 	Data     any
 	Footnote footnote
 }
 
-// headers returns the headers of all pages. The form that searches for a DAO is sent to
-// this server, which the policy of other pages does not allow.
+// headers returns the headers of all pages, whose form for searching is sent to this server.
 func headers() map[string]string {
 	all := maps.Clone(page.Header())
 	policy := fiber.HeaderContentSecurityPolicy

@@ -128,8 +128,7 @@ type atomEntry struct {
 	Summary string   `xml:"summary"`
 }
 
-// changedAt is when an entry last changed: with the creation of its proposal, and the beginning of its vote.
-// Ballots change the data, but no entry.
+// changedAt is when an entry last changed: when its proposal was created, or its vote began. Ballots change none.
 func (o openVotes) changedAt(p governance.ProposalListItem) time.Time {
 	var last *governance.Timestamp
 	for _, at := range []*governance.Timestamp{p.CreatedAt, p.StartAt} {

@@ -15,14 +15,11 @@ import (
 	"pnyx/governance"
 )
 
-// Bounds of the first page.
 const (
 	// homeVotes is how many open votes it shows, and how many that are decided.
-	homeVotes = 12
-	// homeSignals is how many signals it shows.
+	homeVotes   = 12
 	homeSignals = 6
-	// homeDAOs is how many DAOs it shows, the most active of the first homeReads pages of
-	// searchPerRead each.
+	// homeDAOs is how many DAOs it shows, the most active of homeReads pages of searchPerRead.
 	homeDAOs, homeReads = 12, 10
 	// homeMonths is how many months a small curve has.
 	homeMonths = 24
@@ -38,14 +35,11 @@ type homePage struct {
 	Open []openVote
 	// Decided are votes that ended recently, the last to end first.
 	Decided []listedVote
-	// Signals deserve attention, the most urgent first.
 	Signals []namedSignal
-	// DAOs are the most active, and Count is how many were looked at; All says that there are
-	// no others.
-	DAOs  []activeDAO
-	Count int
-	All   bool
-	// Missing names what could not be read at the moment.
+	// DAOs are the most active of Count; All says that there are no others.
+	DAOs    []activeDAO
+	Count   int
+	All     bool
 	Missing []string
 }
 
@@ -58,8 +52,7 @@ type listedVote struct {
 type openVote struct {
 	listedVote
 
-	// Leader is the choice with the most power, and Share its part of all power. Leader is
-	// empty where there is none.
+	// Leader is the choice with the most power, and Share its part of it; empty for none.
 	Leader, Share string
 	// Tied says that several choices lead.
 	Tied bool
@@ -81,7 +74,6 @@ type activeDAO struct {
 	Months []bar
 }
 
-// home is a first page in the making.
 type home struct {
 	*visit
 
@@ -90,8 +82,7 @@ type home struct {
 	now   time.Time
 }
 
-// showHome shows what is going on. Its visitor pays for nothing of it, and sees parts of what
-// paid routes answer.
+// showHome shows what is going on: parts of what paid routes answer, for nothing.
 func showHome(v *visit) (shown, error) {
 	h := home{visit: v, names: map[string]string{}, now: time.Now().UTC()}
 	if err := h.loadDAOs(); err != nil {
@@ -152,7 +143,6 @@ func (h *home) loadDAOs() error {
 	return nil
 }
 
-// loadOpen reads the votes in progress, and who leads them.
 func (h *home) loadOpen() error {
 	open, err := loadFree[[]governance.ProposalListItem](h.visit, "proposals.list",
 		texts{"lifecycleStatus": string(governance.Active), "sort": "endingSoon", argLimit: "50"})
@@ -207,7 +197,6 @@ func (v *openVote) describe(summary governance.VoteSummary) {
 	}
 }
 
-// loadDecided reads the votes that ended recently.
 func (h *home) loadDecided() error {
 	decided, err := loadFree[[]governance.ProposalListItem](h.visit, "proposals.list", with(h.days(),
 		"lifecycleStatus", string(governance.Closed), "timeField", "endAt", "sort", "endingSoon", argLimit, "50"))
@@ -230,7 +219,6 @@ func (h *home) loadSignals() error {
 	return err
 }
 
-// loadMonths reads the ballots by month of the DAOs.
 func (h *home) loadMonths() error {
 	for i := range h.page.DAOs {
 		timeline, err := loadFree[governance.Timeline](h.visit, "daos.timeline",
@@ -247,8 +235,7 @@ func (h *home) loadMonths() error {
 	return nil
 }
 
-// isMissing reports whether an error says that something does not exist: it may have gone since
-// it was listed.
+// isMissing reports whether an error says that something does not exist any more.
 func isMissing(err error) bool {
 	failed, is := errors.AsType[*apierror.Error](err)
 	return is && failed.Status == http.StatusNotFound

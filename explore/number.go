@@ -11,8 +11,7 @@ import (
 // units are the words for powers of a thousand, from the second on.
 func units() []string { return []string{"M", "B", "T"} }
 
-// short shortens a decimal for reading, by its text alone: nothing is rounded, what is too
-// long is cut. Whoever needs every digit takes the text itself.
+// short shortens a decimal for reading: nothing is rounded, what is too long is cut.
 func short(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	if len(whole) > 6 {
@@ -59,8 +58,7 @@ func percent(part, total decimal.Decimal) string {
 	return cut.String() + "%"
 }
 
-// pixels returns the length of something on a scale. It is the only place where a number
-// becomes a float: for where to draw, which no answer is made from.
+// pixels returns the length of something on a scale: the only float, of which no answer is made.
 func pixels(part, total decimal.Decimal, length float64) float64 {
 	if total.IsZero() {
 		return 0

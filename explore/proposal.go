@@ -11,8 +11,7 @@ import (
 
 // Bounds of the page of a proposal. It reads four routes unless its visitor asks for more.
 const (
-	// ballotsPerRead is how many ballots one request reads, and maxBallots how many ballots
-	// a curve is made of at most.
+	// ballotsPerRead is how many ballots one request reads, maxBallots how many a curve may have.
 	ballotsPerRead = "500"
 	maxBallots     = "2000"
 	maxBallotReads = 4
@@ -43,18 +42,15 @@ type proposalPage struct {
 	CutShort *box
 	// Curve is the course of the vote; nil where nothing is known of it.
 	Curve *curve
-	// MoreBallots is the address of the page with a curve of more ballots; empty where it
-	// has all, or as many as it may.
+	// MoreBallots is the address of a curve of more ballots; empty where it has all, or may have no more.
 	MoreBallots string
-	// Top are the ballots with the most power, TopPower their power and TopShare the part of
-	// all power that this is.
+	// Top are the ballots with the most power, TopPower their power and TopShare its part of all.
 	Top      []topBallot
 	TopPower governance.Decimal
 	TopShare string
 	// Compare is the address of the page with Turnout; empty where it is shown.
 	Compare string
-	// Turnout compares the vote with earlier ones of the DAO, the newest first, and
-	// Compared says that it was asked for.
+	// Turnout compares the vote with earlier ones of the DAO, the newest first, if Compared says so.
 	Turnout  []turnout
 	Compared bool
 	Earlier  part[[]governance.ProposalListItem]
@@ -210,7 +206,6 @@ func (p *proposalPage) setChoices() {
 	}
 }
 
-// setTop sets the ballots with the most power.
 func (p *proposalPage) setTop() {
 	ballots := p.Ballots.Data[:min(len(p.Ballots.Data), topVoters)]
 	if len(ballots) == 0 || p.Summary.Data.Totals == nil {

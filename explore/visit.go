@@ -24,10 +24,8 @@ import (
 type visit struct {
 	explorer *explorer
 	c        *fiber.Ctx
-	// known says that the visitor has credentials. Paid routes are read for such visitors
-	// only: all others would get 402.
+	// known says that the visitor has credentials; for others, paid routes would be 402, and are not read.
 	known bool
-	// reads are the ids of the routes that were read, in order.
 	reads []string
 	// asOf is the oldest time of the data that was read; zero for none.
 	asOf governance.Timestamp
@@ -50,8 +48,7 @@ type part[Data any] struct {
 // box stands where a visitor may not read a part of a page.
 type box struct {
 	Title string
-	// Tier is the tier of the route, and Price and Token what one request costs; both empty
-	// where payments are not taken.
+	// Tier is the route's, Price and Token what one request costs; both empty without payments.
 	Tier         governance.Tier
 	Price, Token string
 	// Code, Message and Fix come from the error; empty where no credentials were sent.
@@ -115,8 +112,7 @@ func (v *visit) parse(routeID string, params texts) error {
 	return reader.Read(routeID).Parse(params)
 }
 
-// loadMain reads the route that a page is about. The error is the page's: anything
-// but that the visitor may not read a paid route, or not now.
+// loadMain reads the route that a page is about. The error is the page's: not that the visitor may not read it now.
 func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], error) {
 	read, err := load[Data](v, routeID, params)
 	if err != nil || read.Box == nil || read.Box.err == nil {
@@ -129,8 +125,7 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 	return read, read.Box.err
 }
 
-// boxOf returns the box in place of a route that was not read, because of an error or, if
-// that is nil, because the visitor has no credentials.
+// boxOf returns the box in place of a route that was not read, for an error or, if nil, for want of credentials.
 func (v *visit) boxOf(route routes.Route, failed *apierror.Error) *box {
 	b := &box{
 		Title: route.Title, Tier: route.Tier, err: failed,
@@ -153,8 +148,7 @@ func (x *explorer) advice(failed *apierror.Error) string {
 }
 
 type footnote struct {
-	// Reads counts the requests, and Routes names the routes, each with how often it was
-	// read if that is more than once.
+	// Reads counts the requests, and Routes names the routes, each with how often it was read if more than once.
 	Reads  int
 	Routes []string
 	// AsOf is when the oldest of the data was computed; nil where none was read.
@@ -184,8 +178,7 @@ func (v *visit) footnote() footnote {
 	return f
 }
 
-// query returns the parameters of the page's own address: those that it takes, each given
-// at most once.
+// query returns the parameters of the page's own address: those that it takes, each at most once.
 func (v *visit) query(params ...param.Param) (texts, error) {
 	given, problems := texts{}, []param.Problem(nil)
 	values, err := url.ParseQuery(string(v.c.Request().URI().QueryString()))
@@ -204,7 +197,6 @@ func (v *visit) query(params ...param.Param) (texts, error) {
 	return read, nil
 }
 
-// param returns a parameter of the page's path.
 func (v *visit) param(name string) (string, error) {
 	text, err := url.PathUnescape(strings.Clone(v.c.Params(name)))
 	if err != nil {

@@ -11,8 +11,7 @@ type voterPage struct {
 	Voter string
 	// Profile is the voter over all DAOs; the page after the first has none.
 	Profile part[governance.VoterProfile]
-	// Votes is a page of the voter's ballots, the newest first, and Next the address of the
-	// next one.
+	// Votes is a page of the voter's ballots, the newest first, and Next the address of the next page.
 	Votes part[[]governance.VoterVote]
 	Next  string
 	// First says that there is no page before this one.

@@ -31,8 +31,7 @@ const (
 	PathFavicon = "/favicon.ico"
 )
 
-// policy lets a page load what this node serves, and nothing else. It allows neither
-// inline scripts nor style attributes.
+// policy lets a page load what this node serves alone: no inline scripts, no style attributes.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -52,8 +51,7 @@ type Page struct {
 	Description string
 	// Path is the link of the header that the page belongs to; empty for none.
 	Path string
-	// Styles and Scripts are the paths of files that the page loads after the files of every
-	// page. Scripts are modules.
+	// Styles and Scripts are paths that the page loads after every page's files. Scripts are modules.
 	Styles, Scripts []string
 	// Data is what the template "main" gets.
 	Data any
@@ -75,8 +73,7 @@ func (Page) Links() []Link {
 	}
 }
 
-// New parses the templates of a page. They define "main", which is shown inside the main
-// element of the shell.
+// New parses the templates of a page, of which "main" is shown inside the shell's main element.
 func New(files fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	shell, err := template.New("page").Funcs(funcs).ParseFS(shellFiles, "files/page.html")
 	if err != nil {

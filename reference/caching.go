@@ -14,15 +14,13 @@ import (
 type cachingRow struct {
 	// What lists the routes and other answers.
 	What string
-	// Kept and Purged are the Cache-Control of answers with data, without and with
-	// purges, and Missing of a 404. Each is empty where there is none.
+	// Kept and Purged are the Cache-Control of data without and with purges, Missing of a 404; empty for none.
 	Kept, Purged, Missing string
 	// Reason is why the numbers are what they are.
 	Reason string
 }
 
-// CachingTable returns, as Markdown, the Cache-Control of every route with the reason for
-// its numbers.
+// CachingTable returns, as Markdown, every route's Cache-Control and why.
 func CachingTable() ([]byte, error) {
 	documents, unknown := httpcache.Document(), httpcache.UnknownPath()
 	var rows []cachingRow
@@ -59,8 +57,7 @@ func addRow(rows []cachingRow, row cachingRow) []cachingRow {
 	return append(rows, row)
 }
 
-// answerControl is the Cache-Control of a route's answers with data, in caches that
-// keep them for shared.
+// answerControl is the Cache-Control of a route's data, in caches that keep it for shared.
 func answerControl(route routes.Route, shared time.Duration) string {
 	switch {
 	case route.TokenOnly:

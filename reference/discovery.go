@@ -9,15 +9,12 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// maxDiscoveryPath bounds the path of a request that is described: the terms then fit
-// the 4 KiB that proxies allow the headers of an answer by default.
+// maxDiscoveryPath bounds a path that is described: the terms fit proxies' 4 KiB of headers.
 const maxDiscoveryPath = 256
 
-// discovery is the value of the extension "bazaar" of x402: a paid route as indexes of
-// paid resources list it.
+// discovery is the extension "bazaar" of x402: a paid route as indexes of paid resources list it.
 type discovery struct {
-	// RouteTemplate is the path with the names of its parameters, under which an index
-	// lists all values of them; empty for a path without parameters.
+	// RouteTemplate is the path with its parameters' names, one entry of an index for all values; empty without any.
 	RouteTemplate string `json:"routeTemplate,omitempty"`
 	// Info is a request that works, and the format of its answer.
 	Info struct {
@@ -33,11 +30,9 @@ type discovery struct {
 	Schema openapi.Members[any] `json:"schema"`
 }
 
-// Discovery returns the function that describes requests of paid routes to indexes of paid
-// resources (x402.Terms). The parameters in the path come from the request, and the parameters of
-// the query the examples of the route table. A request with a long path has none, so
-// that the header of the terms stays short; nor has one for a part of a file, which nobody
-// looks for in an index.
+// Discovery returns the function that describes requests of paid routes to indexes of paid resources (x402.Terms).
+// Parameters in the path are the request's, of the query the table's examples. A long path has none, so that the
+// header stays short, nor has a part of a file, which nobody looks for.
 func Discovery(publicURL string) func(routeID, path string) any {
 	var base string
 	if address, err := url.Parse(publicURL); err == nil {
@@ -119,8 +114,7 @@ func describeForIndexes(base string, route routes.Route) discovery {
 	return described
 }
 
-// discoverySchema returns the schema of a parameter. A list is the text that a request has,
-// since an index knows no other form of it.
+// discoverySchema returns the schema of a parameter, a list as the text that indexes know.
 func discoverySchema(one param.Param) *openapi.Schema {
 	if one.Kind == param.EnumList {
 		return &openapi.Schema{Type: "string", Description: one.Allowed()}

@@ -25,16 +25,14 @@ import (
 // Node is what the documents say of the node that serves them.
 type Node struct {
 	Prices routes.Prices
-	// PublicURL is the address that callers see; empty for the address that a document was
-	// asked for at.
+	// PublicURL is the address that callers see; empty for the one that a document was asked for at.
 	PublicURL string
 }
 
 // base is what paths are put after to be addresses.
 func (n Node) base() string { return strings.TrimSuffix(n.PublicURL, "/") }
 
-// Documents returns everything there is to read about the API as a node serves it. Each
-// document is rendered when it is requested first.
+// Documents returns everything there is to read about the API, each rendered when first requested.
 func Documents(node Node) []api.Document {
 	openAPI := sync.OnceValues(func() ([]byte, error) { return compactOpenAPI(node) })
 	documents := []api.Document{
@@ -57,8 +55,7 @@ func Documents(node Node) []api.Document {
 	return slices.Concat(documents, []api.Document{home()}, guides(), routePages(node), clients(node), page.Documents(), reference(node))
 }
 
-// Paths returns the paths of the documents that are the same for every caller: all but the
-// first page, which only browsers get.
+// Paths returns the paths of documents that all callers share: all but the first page, which only browsers get.
 func Paths() []string {
 	var paths []string
 	for _, document := range Documents(Node{}) {
@@ -102,3 +99,35 @@ func PlanTable() ([]byte, error) { return render("plans.md", ratelimit.DescribeP
 var templates embed.FS
 
 func render(name string, data any) ([]byte, error) { return client.Render(templates, nil, name, data) }
+
+// robots returns /robots.txt: documents and pages for people are for crawlers, data is not.
+func robots() ([]byte, error) {
+	return []byte("User-agent: *\nAllow: " + api.PathDocs + "\nAllow: " + api.PathExplore + "\nAllow: " + api.PathLLMs + "\nDisallow: " + api.PathPrefix + "/\n"), nil
+}
+
+// Client returns the client of the API in a language, in one file, as a node serves it.
+func Client(node Node, language client.Language) ([]byte, error) {
+	document, err := describeAPI(node)
+	if err != nil {
+		return nil, err
+	}
+	return client.Source(language, document)
+}
+
+func clients(node Node) []api.Document {
+	var documents []api.Document
+	for _, language := range client.Languages() {
+		documents = append(documents, api.Document{
+			Path: language.Path(), ContentType: mediaType(language) + "; charset=utf-8",
+			Render: func() ([]byte, error) { return Client(node, language) },
+		})
+	}
+	return documents
+}
+
+// mediaType returns the media type of source code. Deno imports TypeScript by it.
+func mediaType(language client.Language) string {
+	return map[client.Language]string{
+		client.TypeScript: "application/typescript", client.Python: "text/x-python", client.Go: "text/x-go",
+	}[language]
+}

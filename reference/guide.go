@@ -19,8 +19,7 @@ import (
 type Guide struct {
 	// Name is its name, and About says in a few words what it is about.
 	Name, About string
-	// sections are the titles of the sections of the guide for partners that it consists of; none for
-	// a file of its name.
+	// sections are the titles of the sections of the partners' guide that it consists of; none for a file.
 	sections []string
 }
 
@@ -169,7 +168,6 @@ func scrollTables(page string) string {
 	return strings.Join(parts, "")
 }
 
-// home returns the first page of a node for people.
 func home() api.Document {
 	return api.Document{
 		Path: api.PathHome, ContentType: fiber.MIMETextHTMLCharsetUTF8, Header: page.Header(),

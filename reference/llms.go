@@ -21,8 +21,7 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(node Node) ([]byte, error) {
 	type route struct {
-		// ID, Path and Summary describe the route. Price is its tier and, where payments are taken,
-		// the price of one request. Parameters lists its query parameters; empty for none.
+		// ID, Path and Summary are the route's. Price is its tier and price, Parameters lists those of the query.
 		ID, Path, Summary, Price, Parameters string
 	}
 	var clients []string
@@ -72,8 +71,7 @@ func paramList(route routes.Route) string {
 	return strings.Join(named, ", ")
 }
 
-// catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
-// describes it. Paths with parameters are left to the OpenAPI document.
+// catalog returns the API catalog of RFC 9727, without paths with parameters, which the OpenAPI document has.
 func catalog(node Node) ([]byte, error) {
 	link := func(path, mediaType string) any { return openapi.Object("href", node.base()+path, "type", mediaType) }
 	var items, related []any

@@ -3,8 +3,10 @@ package reference
 import (
 	"bytes"
 	"cmp"
+	_ "embed" // headers.json
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +14,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/reference/openapi"
@@ -44,7 +49,6 @@ func compactOpenAPI(node Node) ([]byte, error) {
 	return compact.Bytes(), nil
 }
 
-// describeAPI builds the document from the tables of routes and error codes.
 func describeAPI(node Node) (*openapi.Document, error) {
 	schemas, err := newSchemas()
 	if err != nil {
@@ -104,7 +108,6 @@ func tagOf(route routes.Route) openapi.Tag {
 	return tag
 }
 
-// describeRoute describes GET on a route.
 func describeRoute(schemas *openapi.Schemas, route routes.Route, node Node) *openapi.Operation {
 	prices := node.Prices
 	operation := &openapi.Operation{
@@ -135,7 +138,6 @@ func describeRoute(schemas *openapi.Schemas, route routes.Route, node Node) *ope
 	return operation
 }
 
-// answerContent describes the body of an answer with data.
 func answerContent(schemas *openapi.Schemas, route routes.Route) (content openapi.Members[*openapi.MediaType]) {
 	if route.Media == nil {
 		content.Add(fiber.MIMEApplicationJSON, &openapi.MediaType{
@@ -175,8 +177,7 @@ func describeAccess(route routes.Route, prices routes.Prices) string {
 	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
 }
 
-// security lists the alternative credentials of a route; none for a free one. A payment
-// answers the 402 of a request without credentials, and is no credential itself.
+// security lists a route's alternative credentials. A payment answers a 402, and is none itself.
 func security(route routes.Route, prices routes.Prices) []map[string][]string {
 	switch {
 	case route.Paid() && prices.PayPerRequest:
@@ -226,4 +227,125 @@ func exampleRow(schemas *openapi.Schemas, row reflect.Type) any {
 		}
 	}
 	return shown
+}
+
+// links describes requests that can follow an answer: for the next page, and for routes below.
+func links(route routes.Route) (all openapi.Members[any]) {
+	same := pathParameters(route)
+	if route.Paged() {
+		next := slices.Clone(same)
+		next.Add("cursor", "$response.body#/meta/page/nextCursor")
+		all.Add("next", openapi.Object(
+			"operationId", route.ID, "parameters", next,
+			"description", "The next page, while `meta.page.hasMore` is true. All other parameters stay as they are.",
+		))
+	}
+	if len(same) == 0 {
+		return all
+	}
+	for _, below := range routes.All() {
+		if path.Dir(below.Path) == route.Path {
+			all.Add(path.Base(below.Path), openapi.Object("operationId", below.ID, "parameters", same, "description", below.Summary))
+		}
+	}
+	return all
+}
+
+func pathParameters(route routes.Route) openapi.Members[string] {
+	var all openapi.Members[string]
+	for _, one := range route.Params {
+		if one.In == param.InPath {
+			all.Add(one.Name, "$request.path."+one.Name)
+		}
+	}
+	return all
+}
+
+// headersJSON describes the headers of answers, for callers.
+//
+//go:embed headers.json
+var headersJSON []byte
+
+// describeHeaders describes the headers of answers that a client reads, but for those of HTTP itself.
+func describeHeaders() (openapi.Members[*openapi.Header], error) {
+	var rows []struct {
+		// Name and Description describe the header, Type is its JSON type.
+		Name, Description, Type string
+		// Example is a value of that type; nil for none.
+		Example any
+	}
+	if err := json.Unmarshal(headersJSON, &rows); err != nil {
+		return nil, fmt.Errorf("decode headers.json: %w", err)
+	}
+	var all openapi.Members[*openapi.Header]
+	for _, row := range rows {
+		schema := &openapi.Schema{Type: row.Type}
+		if row.Type == "integer" {
+			schema.Minimum = new(int)
+		}
+		all.Add(row.Name, &openapi.Header{
+			Description: row.Description, Schema: schema, Example: row.Example, XAddition: true,
+		})
+	}
+	return all, nil
+}
+
+func headers(names ...string) openapi.Members[*openapi.Header] {
+	var all openapi.Members[*openapi.Header]
+	for _, name := range names {
+		all.Add(name, &openapi.Header{Ref: "#/components/headers/" + name})
+	}
+	return all
+}
+
+// answerHeaders refers to the headers of data that a client acts on: each is ten lines of a generated client for
+// every route.
+func answerHeaders(route routes.Route) openapi.Members[*openapi.Header] {
+	names := []string{api.HeaderRateLimit}
+	if !route.TokenOnly {
+		names = append(names, fiber.HeaderETag)
+	}
+	if route.Media != nil {
+		names = append(names, api.HeaderReprDigest, api.HeaderUnencodedDigest)
+	}
+	if route.Paged() {
+		names = append(names, fiber.HeaderLink)
+	}
+	if route.Paid() {
+		names = append(names, x402.HeaderReceipt)
+	}
+	return headers(names...)
+}
+
+// errorName is the component name of the response that describes every error.
+const errorName = "Error"
+
+// errorResponse describes the errors as one response: generated clients get one type of error. METHOD_NOT_ALLOWED is
+// left out: OpenAPI describes methods that exist.
+func errorResponse(node Node) *openapi.Response {
+	response := &openapi.Response{
+		Description: "An answer that is not data.",
+		Headers:     headers(fiber.HeaderRetryAfter, x402.HeaderRequired),
+		Content: openapi.Members[*openapi.MediaType]{{
+			Name: fiber.MIMEApplicationJSON, Value: &openapi.MediaType{Schema: openapi.RefTo("ErrorEnvelope")},
+		}},
+	}
+	for _, info := range node.codes() {
+		if info.Code == apierror.CodeMethodNotAllowed {
+			continue
+		}
+		response.Description += fmt.Sprintf(" %d `%s`: %s %s", info.Status, info.Code, info.Description, info.Fix)
+		response.Content[0].Value.Examples.Add(string(info.Code), openapi.Object(
+			"summary", info.Description, "value", info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"),
+		))
+	}
+	return response
+}
+
+func describeErrors(route routes.Route, node Node) string {
+	var codes []string
+	for _, code := range node.codesOf(route) {
+		codes = append(codes, fmt.Sprintf("%d `%s`", api.InfoOf(code, true).Status, code))
+	}
+	return "Errors: " + strings.Join(codes, ", ") + "."
 }

@@ -22,7 +22,6 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// Paths of the files of the reference.
 const (
 	pathReferenceStyle  = api.PathDocs + "/reference.css"
 	pathReferenceScript = api.PathDocs + "/reference.js"
@@ -69,8 +68,7 @@ type referenceRoute struct {
 type referenceParam struct {
 	param.Param
 
-	// ID is unique on the page. Value is what the form begins with, and Placeholder what it
-	// shows while there is no value. Example is a value that works.
+	// ID is unique on the page. Value is the form's, Placeholder what it shows without one, and Example works.
 	ID, Value, Placeholder, Example string
 	// Values are all values there are; nil for a text.
 	Values []string
@@ -79,8 +77,7 @@ type referenceParam struct {
 }
 
 type referenceField struct {
-	// Path is the name of the field, after the names of the objects that it is in. Type is its
-	// type in words.
+	// Path is the field's name after those of the objects that it is in, Type its type in words.
 	Path, Type  string
 	Description string
 }
@@ -207,7 +204,6 @@ func costOf(route routes.Route, prices routes.Prices) string {
 	return fmt.Sprintf("%s. Counts in the `%s` bucket.", cost, route.Bucket())
 }
 
-// snippets returns the example of a request in every language.
 func snippets(node Node, route routes.Route, examples api.Examples) ([]referenceSnippet, error) {
 	base := cmp.Or(node.base(), "http://127.0.0.1:8080")
 	curl := "curl '" + base + sampleTarget(route, examples) + "'"
@@ -249,8 +245,7 @@ func indented(value any) (string, error) {
 	return strings.TrimSpace(text.String()), nil
 }
 
-// fieldsOf lists the fields of a schema, fields of objects inside it after the object's own.
-// within are the components that the schema is inside of.
+// fieldsOf lists the fields of a schema, inner ones after their object's. within are the components around it.
 func fieldsOf(components openapi.Members[*openapi.Schema], schema *openapi.Schema, path string, within []string) []referenceField {
 	object, name := resolve(components, schema)
 	if object.Items != nil {
@@ -271,8 +266,7 @@ func fieldsOf(components openapi.Members[*openapi.Schema], schema *openapi.Schem
 	return all
 }
 
-// resolve returns the schema that another refers to, or is when it is not null, and the
-// name of the component; empty for a schema in place.
+// resolve returns the schema that another refers to, or is if not null, and the component's name; empty in place.
 func resolve(components openapi.Members[*openapi.Schema], schema *openapi.Schema) (resolved *openapi.Schema, name string) {
 	if len(schema.AnyOf) > 0 {
 		schema = schema.AnyOf[0]
@@ -284,7 +278,6 @@ func resolve(components openapi.Members[*openapi.Schema], schema *openapi.Schema
 	return resolved, name
 }
 
-// typeInWords says what values a schema allows.
 func typeInWords(components openapi.Members[*openapi.Schema], schema *openapi.Schema) string {
 	resolved, _ := resolve(components, schema)
 	null := ""

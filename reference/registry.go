@@ -19,8 +19,7 @@ const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-1
 // exampleURL is the address in documents that need one, where the API's address is not known.
 const exampleURL = "https://api.example.org"
 
-// RegistryEntry returns /server.json: the tools for agents as the MCP Registry lists them.
-// The publisher of an entry owns the domain that its name begins with.
+// RegistryEntry returns /server.json, for the MCP Registry. Its publisher owns the domain that its name begins with.
 func RegistryEntry(node Node) ([]byte, error) {
 	base := cmp.Or(node.base(), exampleURL)
 	address, err := url.Parse(base)

@@ -48,8 +48,7 @@ func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, er
 	})
 }
 
-// sampleTarget is the target of a request for a route: its path and the parameters that it
-// needs, with examples.
+// sampleTarget is the target of a request for a route, with examples of what it needs.
 func sampleTarget(route routes.Route, examples api.Examples) string {
 	target := route.Path
 	var query []string

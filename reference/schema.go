@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"pnyx/api"
 	"pnyx/api/apierror"
@@ -19,8 +20,7 @@ import (
 
 const exampleTime = "2026-01-31T12:00:00.000Z"
 
-// Patterns of texts. A decimal has no exponent, sign or superfluous zeros, so that
-// equal numbers are equal texts.
+// Patterns of texts. Equal decimals are equal texts, without exponents or superfluous zeros.
 const (
 	patternDecimal     = `^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`
 	patternSigned      = `^(0|-?[1-9][0-9]*(\.[0-9]*[1-9])?|-?0\.[0-9]*[1-9])$`
@@ -115,8 +115,7 @@ func enums() map[reflect.Type][]string {
 	return all
 }
 
-// names are the component names of types whose Go name is a word that generated code has
-// other uses for.
+// names are component names of types whose Go name generated code uses otherwise.
 func names() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[apierror.Code]():    "ErrorCode",
@@ -178,4 +177,68 @@ func metaSchemas(components openapi.Members[*openapi.Schema]) openapi.Members[*o
 		all.Add("ListMeta", &list)
 	}
 	return all
+}
+
+func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Parameter {
+	described := &openapi.Parameter{
+		Name: given.Name, In: "query", Required: given.Required || given.In == param.InPath,
+		Description: given.Description + " Allowed: " + strings.TrimSuffix(given.Allowed(), ", joined by commas") + ".",
+		Schema:      paramSchema(schemas, given), XAddition: given.Addition,
+	}
+	if given.In == param.InPath {
+		described.In = "path"
+	}
+	if given.Kind == param.EnumList {
+		described.Style, described.Explode = "form", new(bool)
+	}
+	switch {
+	case given.Example == "":
+	case described.Required:
+		described.Example = given.JSON(given.Example)
+	default:
+		// Tools fill in examples of parameters, not of schemas: optional parameters stay empty.
+		described.Schema.Examples = []any{given.JSON(given.Example)}
+	}
+	return described
+}
+
+func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
+	one, longest := 1, param.MaxTextBytes
+	schema := &openapi.Schema{Type: "string"}
+	switch given.Kind {
+	case param.Integer:
+		schema = &openapi.Schema{Type: "integer", Minimum: &given.Min, Maximum: &given.Max}
+	case param.Boolean:
+		schema.Type = "boolean"
+	case param.Enum:
+		schema = setSchema(schemas, given)
+	case param.EnumList:
+		return &openapi.Schema{Type: "array", Items: setSchema(schemas, given), MinItems: &one}
+	case param.ProposalKey:
+		schema.Pattern = patternProposalKey
+	case param.TopicKey:
+		schema.Pattern = patternTopicKey
+	case param.Month:
+		schema.Pattern = patternMonth
+	case param.Instant:
+		// The format date-time would exclude dates, which are allowed.
+		schema.MinLength = &one
+	case param.Cursor:
+		longest = param.MaxCursorBytes
+		schema.MinLength, schema.MaxLength = &one, &longest
+	case param.Text, param.Voter:
+		schema.MinLength, schema.MaxLength = &one, &longest
+	}
+	if given.Default != "" {
+		schema.Default = given.JSON(given.Default)
+	}
+	return schema
+}
+
+// setSchema returns the schema of an enumeration's value: the one of answers, if they have it.
+func setSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
+	if len(schemas.Enums[given.Set]) > 0 {
+		return schemas.Of(given.Set)
+	}
+	return &openapi.Schema{Type: "string", Enum: given.Enum}
 }

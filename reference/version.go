@@ -31,8 +31,7 @@ func versionOf(document map[string]any) any {
 	return info["version"]
 }
 
-// surface returns a document without descriptions, examples and prices. Members of
-// "properties" are fields, also when their name is a keyword.
+// surface returns a document without descriptions, examples and prices. In "properties" names are fields.
 func surface(node any) any {
 	switch node := node.(type) {
 	case map[string]any:

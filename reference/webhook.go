@@ -22,7 +22,6 @@ type webhook struct {
 	Row any
 }
 
-// webhooks lists the kinds of messages.
 func webhooks() []webhook {
 	return []webhook{
 		{
@@ -98,8 +97,7 @@ func describeWebhooks(schemas *openapi.Schemas) (items openapi.Members[*openapi.
 	return items
 }
 
-// messageSchema describes a message in place: generators of clients leave out the components
-// that no path refers to.
+// messageSchema describes a message in place: generators leave out components that no path refers to.
 func messageSchema(schemas *openapi.Schemas, hook webhook) *openapi.Schema {
 	timestamp, data := schemas.Of(reflect.TypeFor[governance.Timestamp]()), endpointSchema()
 	timestamp.Description = "The time of the event, the detection of the signal, or the time of the test."

@@ -19,13 +19,11 @@ type Kind string
 
 // The kinds of caches.
 const (
-	// Fastly takes POST with the tags in Surrogate-Key, and marks tagged responses as
-	// stale. Any cache with the same protocol works too.
+	// Fastly takes POST with the tags in Surrogate-Key, and marks responses as stale, as do other caches.
 	Fastly Kind = "fastly"
 	// Cloudflare takes POST with the tags in JSON.
 	Cloudflare Kind = "cloudflare"
-	// Varnish takes PURGE with the tags in xkey, as documented for its xkey module. Its own
-	// configuration decides between soft and hard purges.
+	// Varnish takes PURGE with the tags in xkey, for its xkey module; its own configuration says how.
 	Varnish Kind = "varnish"
 )
 
@@ -39,11 +37,9 @@ const (
 	maxTagBytes = 6 << 10
 )
 
-// maxResponseBytes bounds what is read of a response.
 const maxResponseBytes = 64 << 10
 
-// batches splits tags into what one request may contain, by number and by length. It
-// keeps their order, and returns no batch for no tags.
+// batches splits tags, in their order, into what one request may contain by number and by length.
 func (k Kind) batches(tags []string) [][]string {
 	limit := maxTags
 	if k == Fastly {
@@ -62,8 +58,7 @@ func (k Kind) batches(tags []string) [][]string {
 	return all
 }
 
-// request returns the request that purges all responses with any of the tags. An empty
-// token sends no credentials. Errors contain no URL.
+// request returns the request that purges all tags. An empty token sends none. Errors contain no URL.
 func (k Kind) request(ctx context.Context, address, token string, tags []string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
 	if err != nil {
@@ -90,8 +85,7 @@ func (k Kind) request(ctx context.Context, address, token string, tags []string)
 	return request, nil
 }
 
-// busyError is a 429 response of a cache. retryAfter is the delay that it asks for, 0
-// if it names none in seconds.
+// busyError is a 429 of a cache. retryAfter is the delay that it asks for; 0 for none in seconds.
 type busyError struct{ retryAfter time.Duration }
 
 // Error implements error.
@@ -100,8 +94,7 @@ func (e *busyError) Error() string { return "the cache limits the rate of purges
 // errRejected is a response other than success.
 var errRejected = errors.New("the cache rejected the purge")
 
-// checkResponse returns an error unless the purge succeeded. The error contains nothing of
-// the body, which may show the token.
+// checkResponse returns an error unless the purge succeeded, without the body, which may show the token.
 func (k Kind) checkResponse(response *http.Response) error {
 	if response.StatusCode == http.StatusTooManyRequests {
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // dates are not supported

@@ -1,6 +1,5 @@
-// Package purge removes outdated responses from the caches in front of the API, by the
-// tags that responses carry. Purges run in the background; a purge that is lost leaves a
-// response outdated no longer than caches keep it anyway.
+// Package purge removes outdated responses from the caches in front of the API, by their tags, in the background.
+// What a lost purge leaves is outdated no longer than caches keep it anyway.
 package purge
 
 import (
@@ -17,10 +16,8 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to a cache.
 	requestTimeout = 5 * time.Second
-	// minRetryDelay doubles with each failure up to maxRetryDelay, which also bounds the
-	// Retry-After of a cache.
+	// minRetryDelay doubles with each failure up to maxRetryDelay, which also bounds a cache's Retry-After.
 	minRetryDelay, maxRetryDelay = 500 * time.Millisecond, 15 * time.Second
 	// lastPurgeTimeout bounds the last purge of a process that stops.
 	lastPurgeTimeout = 2 * time.Second
@@ -34,25 +31,20 @@ type Options struct {
 	URLs []string
 	// Token authenticates to the caches; empty for none.
 	Token string
-	// Everything is the tag that every response carries. It replaces the others when
-	// there are too many.
+	// Everything is the tag of every response. It replaces too many others.
 	Everything string
 	// Settle is how long after a publication nodes and edges may still send outdated responses,
 	// which a cache may store again. Each tag is therefore purged once more after that.
 	Settle time.Duration
-	// Keeps is how long caches keep responses. A purge that fails for as long is dropped,
-	// because there is nothing left to purge.
+	// Keeps is how long caches keep responses: a purge that fails for as long has nothing left to purge.
 	Keeps time.Duration
 	// Logger gets failures; URLs and tokens are never logged.
-	Logger *slog.Logger
-	// Metrics registers the counters of this package.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 
-// Purger purges a set of caches. Purge may be called concurrently and while Run runs;
-// Run must be called once.
+// Purger purges a set of caches. Purge may be called concurrently; Run must be called once.
 type Purger struct {
-	// client sends the requests to all caches.
 	client *http.Client
 	// targets holds the state of each cache, in order of Options.URLs.
 	targets []*target
@@ -95,8 +87,7 @@ func (p *Purger) Run(ctx context.Context) {
 // target is one cache. Each has its own queue, so that a cache that hangs delays no other.
 type target struct {
 	Options
-	// number is the position in Options.URLs, from 1. Logs name the cache by it,
-	// because its URL may contain a password.
+	// number is the position in Options.URLs, from 1. Logs have it for the URL, which may contain a password.
 	number  int
 	url     string
 	client  *http.Client
@@ -104,9 +95,8 @@ type target struct {
 	metrics metrics
 }
 
-// run purges what is queued until ctx ends, then once more within lastPurgeTimeout.
-// After a failure it waits for a growing, random delay; after a success for a part of Settle, so
-// that publications in quick succession share a purge.
+// run purges what is queued until ctx ends, then once more within lastPurgeTimeout. It waits for a growing, random
+// delay after failures, else for a part of Settle, so that quick publications share a purge.
 func (t *target) run(ctx context.Context) {
 	retry := minRetryDelay
 	for t.wait(ctx) {
@@ -141,8 +131,7 @@ func (t *target) wait(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// round purges all queued tags, in one request, or several if there are many tags. If
-// one fails, all tags stay queued: purging a tag twice does no harm.
+// round purges all queued tags. If a request fails, all stay queued: purging a tag twice does no harm.
 func (t *target) round(ctx context.Context) error {
 	began := time.Now()
 	tags, dropped := t.queue.take(began)
@@ -159,8 +148,7 @@ func (t *target) round(ctx context.Context) error {
 	return nil
 }
 
-// send makes one request, which the client bounds by requestTimeout. Errors contain neither the
-// URL nor the token.
+// send makes one request, within requestTimeout. Errors contain neither URL nor token.
 func (t *target) send(ctx context.Context, tags []string) error {
 	request, err := t.Kind.request(ctx, t.url, t.Token, tags)
 	if err != nil {
@@ -174,13 +162,11 @@ func (t *target) send(ctx context.Context, tags []string) error {
 	return t.Kind.checkResponse(response)
 }
 
-// jittered returns a random duration from half of pause to pause, to spread the retries
-// of several workers.
+// jittered returns a random duration from half of pause to pause, to spread retries.
 func jittered(pause time.Duration) time.Duration {
 	return pause/2 + rand.N(pause/2+1) //nolint:gosec // not security relevant
 }
 
-// sleep returns after a duration, or when ctx ends.
 func sleep(ctx context.Context, duration time.Duration) {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
@@ -190,7 +176,6 @@ func sleep(ctx context.Context, duration time.Duration) {
 	}
 }
 
-// metrics are the counters of this package; all targets share them.
 type metrics struct {
 	// requests counts by outcome, see outcome.
 	requests *prometheus.CounterVec

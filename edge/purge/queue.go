@@ -7,31 +7,24 @@ import (
 	"time"
 )
 
-// maxQueued is the number of tags beyond which the queue collapses to the one tag of all
-// responses.
+// maxQueued is the number of tags beyond which the tag of all responses replaces them.
 const maxQueued = 400
 
-// queue holds the tags to purge from one cache, each once. It is safe for concurrent
-// use.
+// queue holds the tags to purge from one cache, each once. It is safe for concurrent use.
 type queue struct {
-	// everything is the tag of all responses.
 	everything string
 	// settle and keeps come from Options.
 	settle, keeps time.Duration
 	// filled receives a value after tags were added.
 	filled chan struct{}
 
-	// mu guards waiting.
-	mu sync.Mutex
-	// waiting holds the tags that are still to purge.
+	mu      sync.Mutex
 	waiting map[string]published
 }
 
-// published holds the times of the first and the last publication that a queued tag stands
-// for.
+// published holds the first and the last publication that a queued tag stands for.
 type published struct{ first, last time.Time }
 
-// newQueue returns an empty queue.
 func newQueue(everything string, settle, keeps time.Duration) *queue {
 	return &queue{
 		everything: everything, settle: settle, keeps: keeps,
@@ -39,8 +32,7 @@ func newQueue(everything string, settle, keeps time.Duration) *queue {
 	}
 }
 
-// add queues tags that were published at a time, and wakes the target. It never blocks
-// on the cache.
+// add queues tags that were published at a time, and wakes the target, without waiting for the cache.
 func (q *queue) add(tags []string, now time.Time) {
 	if len(tags) == 0 {
 		return
@@ -75,15 +67,13 @@ func (q *queue) collapse(now time.Time) {
 	q.waiting = map[string]published{q.everything: {first: first, last: now}}
 }
 
-// empty reports whether nothing is queued.
 func (q *queue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting) == 0
 }
 
-// take returns the tags to purge, sorted, and the number of tags that it drops because the
-// caches have expired their responses.
+// take returns the tags to purge, sorted, and how many it drops because their responses have expired.
 func (q *queue) take(now time.Time) (tags []string, dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,8 +84,7 @@ func (q *queue) take(now time.Time) (tags []string, dropped int) {
 	return slices.Sorted(maps.Keys(q.waiting)), before - len(q.waiting)
 }
 
-// done removes the tags that were taken at a time and purged. Tags that were published
-// less than settle before stay, to be purged once more.
+// done removes tags that were taken at a time and purged, but for those published less than settle before.
 func (q *queue) done(taken time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

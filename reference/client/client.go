@@ -1,13 +1,16 @@
-// Package client makes clients of the API, one file each, in TypeScript, Python and Go:
-// from the table of routes, and from the schemas of the OpenAPI document.
+// Package client makes clients of the API, one file each, from the routes and the schemas of the OpenAPI document.
 package client
 
 import (
 	"bytes"
 	"embed"
 	"fmt"
+	"go/format"
 	"path"
+	"strings"
 	"text/template"
+
+	"pnyx/reference/openapi"
 )
 
 // Language is a programming language that there is a client for.
@@ -49,4 +52,34 @@ func Render(files embed.FS, functions template.FuncMap, name string, data any) (
 		return nil, fmt.Errorf("render %s: %w", name, err)
 	}
 	return text.Bytes(), nil
+}
+
+// Source returns the client of the API in a language, of the node that the document describes: one file to copy.
+func Source(language Language, document *openapi.Document) ([]byte, error) {
+	text, err := Render(templates, functions(), "pnyx"+language.extension()+".tmpl", newModel(language, document))
+	if err != nil || language != Go {
+		return text, err
+	}
+	if text, err = format.Source(text); err != nil {
+		return nil, fmt.Errorf("format the client for Go: %w", err)
+	}
+	return text, nil
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"comment": comment, "hanging": hanging,
+		"tsDoc": tsDoc, "tsUnion": tsUnion, "tsPath": tsPath,
+		"pyDoc": pyDoc, "pyComment": pyComment, "pyIsKeyword": pyIsKeyword, "pyText": pyText, "pySignature": pySignature, "pyParams": pyParams,
+		"pyLiteral": pyLiteral, "pyPath": pyPath,
+		"goDoc": goDoc, "goArg": goArgument, "goValue": goValue,
+	}
+}
+
+func (c call) pathWith(place func(parameter) string) string {
+	path := c.Path
+	for _, p := range c.Args {
+		path = strings.Replace(path, ":"+p.JSON, place(p), 1)
+	}
+	return path
 }

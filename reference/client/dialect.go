@@ -8,14 +8,11 @@ import (
 )
 
 type dialect struct {
-	// text, integer, boolean, object and anything are the types of JSON; long is the type of an integer
-	// which 32 bits do not hold, object one whose members are not described.
+	// text, integer, boolean, object and anything are types of JSON; long is for integers beyond 32 bits.
 	text, integer, long, boolean, object, anything string
-	// list and sequence return the type of a list in an answer and in a parameter, orNull
-	// one that allows null.
+	// list and sequence return a list's type in answers and parameters, orNull one that allows null.
 	list, sequence, orNull func(of string) string
-	// open returns the type of an enumeration in an answer, where a later version of the
-	// API may have further values.
+	// open returns the type of an enumeration in answers, to which a later version may add values.
 	open             func(enum string) string
 	field, parameter func(name string) string
 	method           func(words []string) string
@@ -25,8 +22,7 @@ func dialectOf(language Language) dialect {
 	return map[Language]func() dialect{TypeScript: typeScript, Python: python, Go: golang}[language]()
 }
 
-// typeOf returns the type of a value that a schema describes. components are those that it
-// may refer to.
+// typeOf returns the type of what a schema describes, which may refer to components.
 func (d dialect) typeOf(schema *openapi.Schema, components openapi.Members[*openapi.Schema]) string {
 	if name := schema.Component(); name != "" {
 		if component, _ := components.Get(name); component != nil && len(component.Enum) > 0 {
@@ -62,8 +58,7 @@ func (d dialect) jsonType(kind string, schema *openapi.Schema, components openap
 	return d.object
 }
 
-// valueWords returns the words of a value of an enumeration, such as createdAt,
-// votes_cast or NOT_FOUND.
+// valueWords returns the words of an enumeration's value, such as createdAt, votes_cast or NOT_FOUND.
 func valueWords(value string) []string {
 	var words []string
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

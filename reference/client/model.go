@@ -15,7 +15,6 @@ import (
 type model struct {
 	// Address is where the node serves the client; empty where its base is not known.
 	Address string
-	// Version is the version of the API's surface.
 	Version string
 	// Aliases are texts of one form, Enums sets of texts, Objects what answers consist of,
 	// and Calls the methods, each in the order of the routes.
@@ -48,15 +47,12 @@ type field struct {
 
 // call is a method that reads a route.
 type call struct {
-	// Name is the method's name. Params names the type of its parameters in the query;
-	// empty without any.
+	// Name is the method's name. Params names the type of its query parameters; empty for none.
 	Name, Params string
-	// Doc is what the answer is, Path the path of the route, Tier who may read it, Bucket the
-	// limiter that counts its requests.
+	// Doc is what the answer is, Path and Tier are the route's, Bucket is the limiter of its requests.
 	Doc, Path, Tier, Bucket string
 	Args, Query             []parameter
-	// Media lists the media types of a file that is the answer, joined by "or"; empty where
-	// the answer is an envelope of JSON.
+	// Media lists the media types of a file, joined by "or"; empty for JSON in an envelope.
 	Media string
 	// Type is the type of the data, or of one row where the answer is a page; empty for a file.
 	Type string
@@ -84,8 +80,7 @@ type collector struct {
 	model      model
 }
 
-// newModel returns the model of a client. Its types are those that answers, parameters and
-// errors of the document's routes have.
+// newModel returns the model of a client, with the types of answers, parameters and errors.
 func newModel(language Language, document *openapi.Document) model {
 	c := collector{dialect: dialectOf(language), components: document.Components.Schemas, used: map[string]bool{}}
 	c.model.Version = document.Info.Version

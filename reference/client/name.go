@@ -8,8 +8,7 @@ import (
 	"pnyx/api/routes"
 )
 
-// methodWords returns the words of the name of a route's method. They follow from the id
-// of the route; the names that would read badly are listed here.
+// methodWords returns the words of a method's name. They follow from the route's id, unless listed here.
 func methodWords(route routes.Route) []string {
 	if name, listed := map[string]string{
 		"daos.timeline": "timeline", "proposals.resolve": "resolve proposal", "proposals.vote-summary": "vote summary",
@@ -62,8 +61,7 @@ func pascalCase(words []string) string {
 	return name.String()
 }
 
-// snakeCase joins words as Python names methods and parameters, and avoids the keywords
-// of Python that parameters have.
+// snakeCase joins words as Python names do, and avoids its keywords that parameters have.
 func snakeCase(words []string) string {
 	name := strings.Join(words, "_")
 	if name == "from" {

@@ -69,8 +69,7 @@ func pySignature(c call) string {
 	return begin + "\n        " + strings.Join(args, ",\n        ") + ",\n    " + end
 }
 
-// pyParams is the dictionary of the parameters in the query, after a call that it is an
-// argument of.
+// pyParams is the dictionary of query parameters, after a call that gets it.
 func pyParams(c call) string {
 	items := make([]string, len(c.Query))
 	for i, p := range c.Query {
@@ -85,7 +84,6 @@ func pyParams(c call) string {
 	return "{\n" + wrapWords("            ", "            ", items) + "\n        }"
 }
 
-// pyLiteral is the declaration of the type of texts.
 func pyLiteral(e enum) string {
 	all := quotedAll(e.Values)
 	if line := e.Name + " = Literal[" + strings.Join(all, ", ") + "]"; fits(line) {

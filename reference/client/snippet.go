@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// GoModule is the import path of the client in snippets in Go: the folder that
-	// the file was copied to.
+	// GoModule is the import path of the client in snippets in Go: the folder of the file.
 	GoModule = "example.org/app/pnyx"
 	// exampleBase is the address of the node in snippets where none is known.
 	exampleBase = "http://127.0.0.1:8080"
@@ -65,8 +64,7 @@ type argument struct {
 	value string
 }
 
-// arguments returns the values of the parameters in the path, as literals, and the parameters of
-// the query.
+// arguments returns the literals of the path's parameters, and the query's parameters.
 func arguments(route routes.Route, values map[string]string) (path []string, params []argument) {
 	sampled := len(values) == 0
 	for _, one := range route.Params {

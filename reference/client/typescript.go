@@ -14,7 +14,6 @@ func typeScript() dialect {
 	}
 }
 
-// tsDoc is the comment before a declaration.
 func tsDoc(indent, text string) string {
 	if line := indent + "/** " + text + " */"; fits(line) {
 		return line

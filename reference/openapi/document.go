@@ -1,13 +1,15 @@
-// Package openapi makes OpenAPI 3.1 documents: Document and its parts are Go values that
-// encode to one, and Schemas makes JSON Schemas of Go types. Objects keep the order in
-// which they are built, so the same input gives the same bytes.
+// Package openapi makes OpenAPI 3.1 documents: Document is a Go value that encodes to one, Schemas makes JSON Schemas
+// of Go types. Objects keep their order: the same input gives the same bytes.
 package openapi
+
+import (
+	"strings"
+)
 
 // Version is the version of OpenAPI that documents are written in.
 const Version = "3.1.0"
 
-// Document is an OpenAPI document. The fields of the types below are the members that
-// the OpenAPI Specification 3.1 defines under the same names.
+// Document is an OpenAPI document. The fields of the types below are members of OpenAPI 3.1.
 type Document struct {
 	OpenAPI    string             `json:"openapi"`
 	Info       Info               `json:"info"`
@@ -61,8 +63,7 @@ type Operation struct {
 	XBucket string `json:"x-bucket,omitempty"`
 	// XPrice is the price of one request, in whole tokens; nil for none.
 	XPrice Members[any] `json:"x-price,omitempty"`
-	// XPaymentInfo is the price of one request as directories of paid APIs read it; nil
-	// where payments are not taken.
+	// XPaymentInfo is the price of one request for directories of paid APIs; nil for none.
 	XPaymentInfo Members[any] `json:"x-payment-info,omitempty"`
 	// XAddition marks an operation that the contract does not have.
 	XAddition bool `json:"x-addition,omitempty"`
@@ -114,4 +115,15 @@ type Components struct {
 	Responses       Members[*Response] `json:"responses"`
 	Headers         Members[*Header]   `json:"headers"`
 	SecuritySchemes Members[any]       `json:"securitySchemes"`
+}
+
+// PathTemplate returns a route's path, such as /v2/daos/:daoId, with its parameters in braces.
+func PathTemplate(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
 }

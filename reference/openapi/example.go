@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Example returns a value of a type as JSON shows it: fields have the examples of their
-// descriptions, lists have one element, and nothing is null.
+// Example returns a value as JSON shows it: fields have their examples, lists one element, and nothing is null.
 func (s *Schemas) Example(t reflect.Type) any {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return map[string]any{}
@@ -60,8 +59,7 @@ func (s *Schemas) exampleObject(t reflect.Type) any {
 	return object
 }
 
-// exampleContent returns a value of what a field holds: null where that is encoded JSON that may be, whose schema
-// says more than an example.
+// exampleContent returns a value of what a field holds: null for encoded JSON that may be, which its schema describes.
 func (s *Schemas) exampleContent(t reflect.Type, name string, own reflect.Type) any {
 	of := s.content(t, name, own)
 	if of != own && own == reflect.TypeFor[json.RawMessage]() && of.Kind() == reflect.Pointer {
@@ -70,8 +68,7 @@ func (s *Schemas) exampleContent(t reflect.Type, name string, own reflect.Type) 
 	return s.Example(of)
 }
 
-// possible reports whether a field of type t can have a value. Fields of one name share
-// an example, but their types may differ.
+// possible reports whether a field can have a value: fields of one name share an example, maybe of other types.
 func (s *Schemas) possible(t reflect.Type, value any) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -9,8 +9,7 @@ import (
 	"unicode"
 )
 
-// Schema is a JSON Schema (2020-12), or a reference to one with a description of its own.
-// The fields are keywords of JSON Schema.
+// Schema is a JSON Schema (2020-12), or a reference to one with a description; fields are its keywords.
 type Schema struct {
 	Ref                  string           `json:"$ref,omitempty"`
 	Type                 any              `json:"type,omitempty"`
@@ -47,8 +46,7 @@ type Field struct {
 type Descriptions struct {
 	// Types describes structs and enumerations, by component name.
 	Types map[string]string `json:"types"`
-	// Fields describes fields by their JSON name. A key with a component name before
-	// it, as in "Choice.key", holds for that type alone, and wins.
+	// Fields describes fields by their JSON name or, which wins, a component's field as in "Choice.key".
 	Fields map[string]Field `json:"fields"`
 	// Additions lists the fields that the contract does not have, each with its component's name before it.
 	Additions []string `json:"additions"`
@@ -62,8 +60,7 @@ type Options struct {
 	// Names are the component names of types whose Go name says too little outside Go.
 	Names map[reflect.Type]string
 	// Contents are the types of fields that hold encoded JSON, or lists that may be null, by component and JSON name.
-	Contents map[string]reflect.Type
-	// Descriptions describes all other types, and every field.
+	Contents     map[string]reflect.Type
 	Descriptions Descriptions
 }
 
@@ -89,8 +86,7 @@ func RefTo(component string) *Schema { return &Schema{Ref: componentPrefix + com
 
 const componentPrefix = "#/components/schemas/"
 
-// Component returns the name of the component that the schema refers to; empty for a schema
-// in place.
+// Component returns the component that the schema refers to; empty for a schema in place.
 func (s *Schema) Component() string { return strings.TrimPrefix(s.Ref, componentPrefix) }
 
 // Of returns the schema of a type; a pointer may be null.
@@ -146,8 +142,7 @@ func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema)
 	return RefTo(name)
 }
 
-// componentName returns the component name of a type: its name in Names, or its Go name,
-// capitalized.
+// componentName returns a type's name in Names, or its Go name, capitalized.
 func (s *Schemas) componentName(t reflect.Type) string {
 	if name := s.Names[t]; name != "" {
 		return name
