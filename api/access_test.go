@@ -131,18 +131,14 @@ func TestATokenIsAcceptedByTheFirstRequestAfterItIsPublished(t *testing.T) {
 
 	issued, fresh := partner(ratelimit.Business, access.V2All)
 	n.Tokens(record, issued)
-	if got := n.askWith(http.MethodGet, detailPath, fresh); got.status != http.StatusOK {
-		t.Errorf("a token that was just issued: got %d %s, want 200", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, n.askWith(http.MethodGet, detailPath, fresh).status, "a token that was just issued")
 
 	after := access.GenerateToken(record.ID)
 	record.PreviousHash, record.PreviousUntil = record.Hash, noon.Add(time.Hour)
 	record.Hash = access.HashToken(after)
 	n.Tokens(record, issued, issued) // a later revision
 	for name, token := range map[string]string{"after": after, "before": before} {
-		if got := n.askWith(http.MethodGet, "/v2/meta/usage", token); got.status != http.StatusOK {
-			t.Errorf("the token %s a rotation: got %d %s, want 200", name, got.status, got.body)
-		}
+		env.Want(t, http.StatusOK, n.askWith(http.MethodGet, "/v2/meta/usage", token).status, "the token", name, "a rotation")
 	}
 }
 
@@ -231,9 +227,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 	env.Decode(t, []byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage)
 	for i, want := range []time.Duration{0, 6 * time.Second} { // one is full, the other empty
 		got := usage.Data.Buckets[i]
-		if after := got.ResetAt.Sub(noon).Round(time.Millisecond); after != want {
-			t.Errorf("usage: got %+v, want one more request after %s, as the refusal says", got, want)
-		}
+		env.Want(t, want, got.ResetAt.Sub(noon).Round(time.Millisecond), "usage")
 	}
 }
 

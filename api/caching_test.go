@@ -443,9 +443,7 @@ func Test304CostsNoQuota(t *testing.T) {
 	payment := n.sign(paidPath)
 	n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {payment}, "If-None-Match": {etag}}), etag)
 	n.wantCharged(0)
-	if got := n.with(payment, paidPath); got.status != http.StatusOK {
-		t.Errorf("the payment is lost: %d %s", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, n.with(payment, paidPath).status, "the payment is lost")
 	n.wantCharged(1)
 }
 

@@ -192,9 +192,7 @@ func TestStreamWaitsForTheBucket(t *testing.T) {
 		one := env.Must(events.next())(t)
 		got = append(got, events.rows(one)...)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	env.WantSame(t, "rows", want, got)
 }
 
 func TestAttackRevokedTokenGetsNoChangesThatItWaitsFor(t *testing.T) {

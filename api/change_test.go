@@ -42,9 +42,7 @@ func (t *node) changes(path string) (rows []string, next string, more bool) {
 	if got.Meta.Page == nil || got.Meta.Page.NextCursor == nil {
 		t.Fatalf("%s: got page %+v, want a cursor on every page", path, got.Meta.Page)
 	}
-	if linked := answer.header.Get("Link") != ""; linked != got.Meta.Page.HasMore {
-		t.Errorf("%s: got a link %t, want it while there are more rows: who follows links ends with them", path, linked)
-	}
+	env.Want(t, got.Meta.Page.HasMore, answer.header.Get("Link") != "", path)
 	return rows, url.QueryEscape(*got.Meta.Page.NextCursor), got.Meta.Page.HasMore
 }
 
@@ -103,9 +101,7 @@ func TestPagesOfChangesJoinToAllOfThem(t *testing.T) {
 		rows, cursor, more = n.changes("/v2/changes?limit=500&cursor=" + cursor)
 		got = append(got, rows...)
 	}
-	if !slices.Equal(got, all) {
-		t.Errorf("got %d rows, want the %d that were added", len(got), len(all))
-	}
+	env.WantSame(t, "rows", all, got)
 }
 
 func TestCursorOfChangesExpires(t *testing.T) {

@@ -49,9 +49,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 			}
 		})
 	}
-	if got := n.askAs(http.MethodGet, detailPath, http.Header{access.HeaderToken: {token}, api.HeaderFill: {name}}); got.header.Get("X-Accel-Expires") != "" {
-		t.Errorf("a partner may keep for others: got %v", got.header)
-	}
+	env.Want(t, "", n.askAs(http.MethodGet, detailPath, http.Header{access.HeaderToken: {token}, api.HeaderFill: {name}}).header.Get("X-Accel-Expires"), "a partner may keep for others")
 	again := n.askAsEdge(http.MethodGet, detailPath+"?", caller)
 	env.Want(t, api.PathBody+name, again.header.Get("X-Accel-Redirect"), "another spelling", "the same name")
 	for path, want := range map[string]int{
@@ -98,17 +96,13 @@ func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&view)
-		if err := n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})[0])
 		n.API.ForgetCopies()
 	}
 	first := body()
 	remake(func(view *cache.View) { view.DataAsOf += 60_000 })
 	env.Want(t, first, body(), "body that is made again")
-	if got := n.ask(http.MethodGet, path, http.Header{api.HeaderFill: {first}}); got.header.Get("X-Accel-Expires") != "3600" {
-		t.Errorf("an edge that asks for the body: got %v, want that it keeps it", got.header)
-	}
+	env.Want(t, "3600", n.ask(http.MethodGet, path, http.Header{api.HeaderFill: {first}}).header.Get("X-Accel-Expires"), "an edge that asks for the body")
 	remake(func(view *cache.View) { view.Revision++ })
 	if got := body(); got == first {
 		t.Error("of other rows: got the same body")

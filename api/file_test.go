@@ -281,9 +281,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != governance.ExportNDJSON.Media() {
 		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)
 	}
-	if whole := pay(http.StatusOK, "Accept-Encoding", "gzip"); whole.body != string(exampleFile(t).Gzip) {
-		t.Errorf("the whole: got %d bytes, want the file's", len(whole.body))
-	}
+	env.Want(t, string(exampleFile(t).Gzip), pay(http.StatusOK, "Accept-Encoding", "gzip").body, "the whole")
 	n.wantCharged(1)
 }
 
@@ -292,9 +290,7 @@ func TestPartThatIsGoneNamesTheManifest(t *testing.T) {
 	n := newTill(t)
 	n.fillPages(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, Absent: true})
 	gone := n.ask(http.MethodGet, exportPath+"/c0-x/1", nil)
-	if refusal := n.wantFailure(gone, http.StatusGone, apierror.CodeExportGone); !strings.Contains(string(refusal.Error.Details), exportPath) {
-		t.Errorf("got details %s, want the path of the manifest", refusal.Error.Details)
-	}
+	env.WantPart(t, exportPath, string(n.wantFailure(gone, http.StatusGone, apierror.CodeExportGone).Error.Details), "details")
 	n.wantFailure(n.ask(http.MethodGet, exportPath+"/c0-x/0", nil), http.StatusBadRequest, apierror.CodeValidation)
 	path := exportPath + "/c0-x/2"
 	n.wantUnsold(n.till(path), http.StatusGone, apierror.CodeExportGone)

@@ -70,9 +70,7 @@ func TestAttackLongNegotiationsAreRefused(t *testing.T) {
 			n.wantFailure(got, http.StatusRequestHeaderFieldsTooLarge, apierror.CodeValidation)
 		}
 	}
-	if got := n.ask(http.MethodGet, "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 250)}}); got.status != http.StatusOK {
-		t.Errorf("an Accept of 1 KB: got %d %s, want 200", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, n.ask(http.MethodGet, "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 250)}}).status, "an Accept of 1 KB")
 }
 
 // Only an edge may say how long it waits: anybody else would have a stream spin.
@@ -125,9 +123,7 @@ func TestAttackOnlyAnEdgeShortensAWait(t *testing.T) {
 	}()
 	n.waitHeld(1)
 	n.API.Drain()
-	if got := <-answered; got.status != http.StatusOK {
-		t.Errorf("got %d %s, want a page without rows", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, (<-answered).status, "a page without rows")
 }
 
 // Whatever a request turns out to be, it takes from the bucket of the address.

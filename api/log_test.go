@@ -62,9 +62,7 @@ func TestSlowRequestIsLogged(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{log: api.LogOptions{SlowThreshold: time.Nanosecond}})
 	n.wantSuccess("/v2/daos")
-	if lines := n.logged("daos.list"); len(lines) != 1 {
-		t.Errorf("got %v, want one line", lines)
-	}
+	env.Want(t, 1, len(n.logged("daos.list")), "one line")
 }
 
 func TestLogLinesPerSecondAreBounded(t *testing.T) {

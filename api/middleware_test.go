@@ -79,9 +79,7 @@ func TestURLsThatAreTooLongAreRejected(t *testing.T) {
 	n := newNode(t)
 	base := "/v2/daos?cursor="
 	got := n.wantFailure(n.get(base+strings.Repeat("x", 8193-len(base))), http.StatusRequestURITooLong, apierror.CodeValidation)
-	if string(got.Error.Details) != `{"allowed":8192,"given":8193}` {
-		t.Errorf("got the details %s", got.Error.Details)
-	}
+	env.Want(t, `{"allowed":8192,"given":8193}`, string(got.Error.Details))
 	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, apierror.CodeValidation)
 }
 
@@ -126,9 +124,7 @@ func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
 				t.Errorf("%q: got %q (Vary %q), want %q", accept, encoding, got.header.Get("Vary"), want)
 			}
 			body := unpacked(t, want, got.body)
-			if dataOf(t, body) != dataOf(t, plain.body) {
-				t.Errorf("%q: got %s, want the same data", accept, body)
-			}
+			env.Want(t, dataOf(t, plain.body), dataOf(t, body), accept)
 			if want != "" && len(got.body)*3 > len(body) {
 				t.Errorf("%q: got %d bytes for %d", accept, len(got.body), len(body))
 			}
@@ -199,9 +195,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 	n := startNode(t, settings{timeout: 100 * time.Millisecond})
 	guide := n.get("/llms.txt")
 	for _, route := range routes.All() {
-		if !strings.Contains(guide.body, "GET "+route.Path+": "+route.Summary) {
-			t.Errorf("llms.txt does not have %s", route.Path)
-		}
+		env.WantPart(t, "GET "+route.Path+": "+route.Summary, guide.body, "llms.txt does not have")
 		for _, one := range route.Params {
 			if one.In == param.InQuery && !strings.Contains(guide.body, one.Name+" (") {
 				t.Errorf("llms.txt does not have %s", one.Name)
@@ -209,9 +203,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 		}
 	}
 	for _, info := range api.Codes(false) {
-		if !strings.Contains(guide.body, string(info.Code)) {
-			t.Errorf("llms.txt does not have %s", info.Code)
-		}
+		env.WantPart(t, string(info.Code), guide.body, "llms.txt does not have")
 	}
 	catalog := n.get("/.well-known/api-catalog")
 	if kind := catalog.header.Get("Content-Type"); !strings.HasPrefix(kind, "application/linkset+json") {
@@ -244,9 +236,7 @@ func TestDocumentsAnswer304(t *testing.T) {
 			t.Errorf("GET %s: got %d, then %d with %d bytes, want 200, then 304", path, first.status, again.status, len(again.body))
 		}
 		zipped := n.ask(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})
-		if unpacked(t, zipped.header.Get("Content-Encoding"), zipped.body) != first.body {
-			t.Errorf("GET %s: another text when it is compressed", path)
-		}
+		env.Want(t, first.body, unpacked(t, zipped.header.Get("Content-Encoding"), zipped.body), "GET", path, "another text when it is compressed")
 	}
 }
 

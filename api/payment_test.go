@@ -90,9 +90,7 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 		`","maxTimeoutSeconds":120,"extra":{"name":"USDC","version":"2"}}]}`
 	env.WantSame(t, "challenge", want, string(terms))
 	for _, part := range []string{`"amount":"5000"`, facilitator.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
-		if !strings.Contains(string(refusal.Error.Details), part) {
-			t.Errorf("details %s lack %s", refusal.Error.Details, part)
-		}
+		env.WantPart(t, part, string(refusal.Error.Details), "details")
 	}
 	env.WantPart(t, x402.HeaderPayment, got.header.Get("Vary"), "vary")
 	file := n.wantUnsold(n.askAs(http.MethodGet, partPath+"?format=parquet", nil), http.StatusPaymentRequired, apierror.CodePaymentRequired)
@@ -126,9 +124,7 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 	}
 	verified := n.ledger.Calls("verify")
 	again := n.with(payment, paidPath)
-	if got := n.ledger.Calls("verify"); got != verified {
-		t.Error("a replay asked the facilitator")
-	}
+	env.Want(t, verified, n.ledger.Calls("verify"), "a replay asked the facilitator")
 	if again.status != http.StatusOK || again.body != first.body || again.header.Get(x402.HeaderReceipt) != first.header.Get(x402.HeaderReceipt) {
 		t.Errorf("again: got %d %s, want the first answer", again.status, again.body)
 	}
@@ -187,9 +183,7 @@ func TestRequestsThatFailAreNotCharged(t *testing.T) {
 			t.Errorf("%s: the facilitator was asked: %t, want %t", path, asked, want.asked)
 		}
 		charged := len(n.ledger.Transfers())
-		if got := n.with(payment, paidPath); got.status != http.StatusOK {
-			t.Errorf("%s: the payment is lost: %d %s", path, got.status, got.body)
-		}
+		env.Want(t, http.StatusOK, n.with(payment, paidPath).status, path, "the payment is lost")
 		n.wantCharged(charged + 1)
 	}
 }
@@ -262,9 +256,7 @@ func TestPendingSettlementIsAnsweredOnRetry(t *testing.T) {
 		t.Error("no Retry-After")
 	}
 	n.ledger.Behave("settle", nil)
-	if got := n.with(payment, paidPath); got.status != http.StatusOK {
-		t.Errorf("got %d %s, want the answer", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, n.with(payment, paidPath).status, "the answer")
 	n.wantCharged(1)
 }
 
@@ -358,15 +350,11 @@ func TestAttackPaymentsOfManyPayersFromOneAddressAreLimited(t *testing.T) {
 		if wait, err := strconv.Atoi(last.header.Get("Retry-After")); err != nil || wait < 1 {
 			t.Errorf("%s: got Retry-After %q, want seconds", bucket, last.header.Get("Retry-After"))
 		}
-		if !strings.Contains(string(refusal.Error.Details), `"bucket":"`+string(bucket)+`"`) {
-			t.Errorf("got details %s, want the bucket %s", refusal.Error.Details, bucket)
-		}
+		env.WantPart(t, `"bucket":"`+string(bucket)+`"`, string(refusal.Error.Details), "details")
 		env.Want(t, burst, n.ledger.Calls("verify")-before, bucket, "calls of the facilitator")
 		if left := n.paymentKeys(); len(left) > 0 {
 			t.Errorf("%s: refused payments left the keys %q, want none", bucket, left)
 		}
 	}
-	if got := n.askAs(http.MethodHead, paidPath, http.Header{x402.HeaderPayment: {"x"}}); got.status != http.StatusPaymentRequired {
-		t.Errorf("HEAD: got %d, want the challenge, which asks nobody", got.status)
-	}
+	env.Want(t, http.StatusPaymentRequired, n.askAs(http.MethodHead, paidPath, http.Header{x402.HeaderPayment: {"x"}}).status, "HEAD")
 }

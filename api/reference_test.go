@@ -103,9 +103,7 @@ func TestLongReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), "pnyx_token"))
 	env.Want(t, "401", sendFrom(b, "proposals.detail"), "with an unknown token", "the status")
 	b.Open(n.Base + "/docs")
-	if got := browser.Value[string](b, `document.querySelector("#token").value`); got != "pnyx_token" {
-		t.Errorf("after a reload: got the token %q in the box, want the one entered", got)
-	}
+	env.Want(t, "pnyx_token", browser.Value[string](b, `document.querySelector("#token").value`), "after a reload")
 	for _, request := range b.Requests() {
 		if strings.Contains(request.URL, "pnyx_token") {
 			t.Errorf("the token is in the address %s", request.URL)
@@ -144,9 +142,7 @@ func TestLongReferenceSearchFindsWhatItDescribes(t *testing.T) {
 				t.Errorf("got %q first, want %s", got, test.found)
 			}
 			b.Do(chromedp.KeyEvent("\r"))
-			if got := browser.Value[string](b, `location.hash`); got != "#"+test.visited {
-				t.Errorf("got to %s, want #%s", got, test.visited)
-			}
+			env.Want(t, "#"+test.visited, browser.Value[string](b, `location.hash`), "visited")
 			b.Until(`document.activeElement.checkVisibility({contentVisibilityAuto: true}) && document.activeElement.matches(".hit")`)
 		})
 	}
@@ -206,14 +202,10 @@ func TestLongReferenceIsCompleteWithoutScript(t *testing.T) {
 			page := n.get("/docs").body
 			for _, route := range routes.All() {
 				for _, want := range []string{`id="` + route.ID + `"`, `href="#` + route.ID + `"`, route.Path, "/docs/" + route.ID + ".md"} {
-					if !strings.Contains(page, want) {
-						t.Errorf("%s: the page lacks %s", route.ID, want)
-					}
+					env.WantPart(t, want, page, "the page", route.ID)
 				}
 				for _, param := range route.Params {
-					if !strings.Contains(page, `id="`+route.ID+`-`+param.Name+`"`) {
-						t.Errorf("%s: the page lacks the parameter %s", route.ID, param.Name)
-					}
+					env.WantPart(t, `id="`+route.ID+`-`+param.Name+`"`, page, "the page")
 				}
 			}
 			b.Do(chromedp.WaitVisible(chromedp.CSS(css("daos.detail", `[data-language="curl"]`))))

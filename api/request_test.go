@@ -154,9 +154,7 @@ func TestRangesAreCheckedWhenOtherParametersAreWrong(t *testing.T) {
 	n := newNode(t)
 	problems := n.wantProblems("/v2/voters/0x1/votes?from=2026-02-01&to=2026-01-01&limit=0&x=1")
 	env.Want(t, 3, len(problems), problems, "three problems")
-	if problems := n.wantProblems("/v2/proposals/nothing?includeVotes=true"); len(problems) != 2 {
-		t.Errorf("in path and query: got %+v, want two problems", problems)
-	}
+	env.Want(t, 2, len(n.wantProblems("/v2/proposals/nothing?includeVotes=true")), "in path and query")
 }
 
 // Clients write a list either way; both are one request to caches.
@@ -265,9 +263,7 @@ func TestUnknownSubjectsAreNotFound(t *testing.T) {
 		"/v2/daos/" + url.PathEscape("uniswap\r\n"): `{"daoId":"uniswap\r\n","nearest":"uniswap"}`,
 	} {
 		got := n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
-		if string(got.Error.Details) != details {
-			t.Errorf("GET %s: got details %s, want %s", path, got.Error.Details, details)
-		}
+		env.Want(t, details, string(got.Error.Details), "GET", path)
 	}
 }
 
@@ -395,9 +391,7 @@ func TestSizesOfRequests(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	payment := func(bytes int) http.Header { return http.Header{"Payment-Signature": {strings.Repeat("x", bytes)}} }
-	if got := n.ask(http.MethodGet, "/v2/daos", payment(10<<10)); got.status != http.StatusOK {
-		t.Errorf("a header of 10 KB: got %d %s, want 200", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, n.ask(http.MethodGet, "/v2/daos", payment(10<<10)).status, "a header of 10 KB")
 	status, answer := n.raw("GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\nPayment-Signature: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
 	if status != http.StatusRequestHeaderFieldsTooLarge || !strings.Contains(answer, `"code":"VALIDATION_ERROR"`) {
 		t.Errorf("a header of 40 KB: got %d %s, want 431 in the envelope", status, answer)

@@ -69,9 +69,7 @@ func wantParams(t *testing.T, route routes.Route) {
 			}
 		}
 	}
-	if !slices.Equal(inPath, named) {
-		t.Errorf("%s: the path has %v, the parameters in it are %v", route.ID, inPath, named)
-	}
+	env.WantSame(t, route.ID+": parameters in the path", named, inPath)
 }
 
 func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {

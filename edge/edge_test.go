@@ -174,12 +174,8 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 				t.Errorf("%s in %s, held already: got %d", path, encoding, got.status)
 			}
 			refused := e.answerTo("GET " + path + " HTTP/1.1\r\nAccept-Encoding: " + encoding + "\r\nHost: one\r\nHost: two\r\n\r\n")
-			if refused.status != http.StatusBadRequest {
-				t.Errorf("%s in %s with two hosts: got %d, want 400", path, encoding, refused.status)
-			}
-			if got := read(http.MethodGet, "Content-Encoding", "gzip"); got.status != http.StatusUnsupportedMediaType {
-				t.Errorf("%s in %s, encoded: got %d, want 415", path, encoding, got.status)
-			}
+			env.Want(t, http.StatusBadRequest, refused.status, path, "in", encoding, "with two hosts")
+			env.Want(t, http.StatusUnsupportedMediaType, read(http.MethodGet, "Content-Encoding", "gzip").status, path, "in", encoding, "encoded")
 		}
 	}
 	e.wantMetrics(map[string]float64{

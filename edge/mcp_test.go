@@ -72,9 +72,7 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 	env.Want(t, 2, o.askedFor("/mcp"), "calls at the node")
 	asked := o.last()
 	for name, want := range headers {
-		if got := asked.Header.Get(name); got != want {
-			t.Errorf("%s: the node got %q, want %q", name, got, want)
-		}
+		env.Want(t, want, asked.Header.Get(name), "the node")
 	}
 	if got, want := asked.Host, strings.TrimPrefix(e.base, "http://"); got != want {
 		t.Errorf("Host: the node got %q, want the caller's %q", got, want)
@@ -83,9 +81,7 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 		access.HeaderInternal: "", api.HeaderFill: "", api.HeaderTime: "", "traceparent": "",
 		api.HeaderTimeout: "3600000", "X-Forwarded-For": "127.0.0.1",
 	} {
-		if got := strings.Join(asked.Header.Values(name), ","); got != want {
-			t.Errorf("%s: the node got %q, want %q", name, got, want)
-		}
+		env.Want(t, want, strings.Join(asked.Header.Values(name), ","), "the node")
 	}
 	env.Want(t, "POST "+body, e.post(mcp.Path+"/", strings.NewReader(body)).body, "the answer to a call with a slash at the end")
 	if got := e.call(strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); got.status != http.StatusAccepted || got.body != "" {

@@ -247,9 +247,7 @@ func TestRequestsWithoutAHostAreAnswered(t *testing.T) {
 	n := startNode(t)
 	p := n.issue(10, access.V2Plus)
 	for _, asked := range []string{"/v2/daos/a HTTP/1.0", pathOf(0) + " HTTP/1.0\r\n" + access.HeaderToken + ": " + p.token} {
-		if got := n.answerTo("GET " + asked + "\r\n\r\n"); got.status != http.StatusOK {
-			t.Errorf("%s: got %d %s, want 200", asked, got.status, got.body)
-		}
+		env.Want(t, http.StatusOK, n.answerTo("GET "+asked+"\r\n\r\n").status)
 	}
 }
 

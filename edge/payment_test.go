@@ -158,9 +158,7 @@ func TestAttackCachedBodyStillRequiresPayment(t *testing.T) {
 		return nil
 	})
 	slices.Sort(bought[:])
-	if answers := slices.DeleteFunc(slices.Compact(bought[:]), func(body string) bool { return body == "" }); len(answers) != 1 {
-		t.Errorf("one payment, sent %d times at once, got the answers %q, want one", atOnce, bought)
-	}
+	env.Want(t, 1, len(slices.DeleteFunc(slices.Compact(bought[:]), func(body string) bool { return body == "" })), "one payment, sent", atOnce, "times at once, got the answers")
 	n.wantCharges(1)
 	n.wantHeld(alice, path)
 }

@@ -81,9 +81,7 @@ func TestLongTokenOpensAndClosesThePage(t *testing.T) {
 	b.Until(`document.querySelectorAll(".box").length === 2 && !document.querySelector("#token").closest("label").hidden`)
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
 	b.Until(shows("#votes ~ .scroll td"))
-	if got := browser.Value[string](b, "location.href + document.cookie + JSON.stringify(localStorage)"); got != n.Base+"/explore/voters/"+sampleVoter+"{}" {
-		t.Errorf("got %s, want the address alone", got)
-	}
+	env.Want(t, n.Base+"/explore/voters/"+sampleVoter+"{}", browser.Value[string](b, "location.href + document.cookie + JSON.stringify(localStorage)"), "the address alone")
 	b.Do(chromedp.Click(chromedp.CSS("#votes ~ .pages a")))
 	b.Until(`document.querySelector("#votes ~ .scroll tbody")?.rows.length === 20 && location.search.startsWith("?cursor=")`)
 	b.Do(chromedp.Clear(chromedp.CSS("#token")), chromedp.SendKeys(chromedp.CSS("#token"), "x"))
@@ -98,9 +96,7 @@ func TestLongFreePartsNeedNoScript(t *testing.T) {
 	b.DisableScripts()
 	b.Open(n.Base + "/explore/daos/dao-000")
 	for _, want := range []string{"98,765,432.1T", "passed 12,000 97.2%", "endpoint: part of a partner's plan"} {
-		if got := browser.Value[string](b, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(got, "\n", " "), want) {
-			t.Errorf("got %s, want %q", got, want)
-		}
+		env.WantPart(t, want, strings.ReplaceAll(browser.Value[string](b, "document.body.innerText"), "\n", " "))
 	}
 	b.WantNoOverflow()
 	b.Open(n.Base + "/explore")
@@ -116,9 +112,7 @@ func TestLongALinkMayBringATokenThatNoServerSees(t *testing.T) {
 	b := browser.Open(t, 820, 900)
 	b.Open(n.Base + "/explore/voters/" + sampleVoter + "#token=" + token)
 	b.Until(shows("#votes ~ .scroll td"))
-	if got := browser.Value[string](b, "location.hash + document.querySelector('#token').value"); got != token {
-		t.Errorf("the fragment and the box: got %q, want the token in the box alone", got)
-	}
+	env.Want(t, token, browser.Value[string](b, "location.hash + document.querySelector('#token').value"), "the fragment and the box")
 	for _, request := range b.Requests() {
 		if strings.Contains(request.URL, token) {
 			t.Errorf("the token is in the address %s", request.URL)
@@ -138,9 +132,7 @@ func TestLongDossierInABrowser(t *testing.T) {
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
 	b.Open(n.Base + "/explore/proposals/" + string(sampleKey))
 	b.Until(shows("#findings"))
-	if got := browser.Value[string](b, `document.querySelector("a[data-read]").getAttribute("href")`); got != "/docs#proposals.evidence" {
-		t.Errorf("without the script the link leads to %q, want the reference", got)
-	}
+	env.Want(t, "/docs#proposals.evidence", browser.Value[string](b, `document.querySelector("a[data-read]").getAttribute("href")`), "without the script the link leads to")
 	b.Do(chromedp.Click(chromedp.CSS("a[data-read]")))
 	b.Until(`document.querySelector(".dossier > pre")?.innerText.startsWith('{"data":{"proposal":{"proposalKey":"` + string(sampleKey) + `"')`)
 	for _, show := range []func(){func() { b.SetScheme("light") }, func() { b.SetScheme("dark") }, b.SetPrint} {

@@ -120,9 +120,7 @@ func TestAProfileSaysHowManyBallotsItIsMadeOf(t *testing.T) {
 	head := cache.View{Revision: 2, DataAsOf: apinode.AsOf, Readiness: governance.Ready, VoteCoverage: governance.VotesPartial, FreshUntil: new(openEnd)}
 	view := env.Must(cache.NewView(head, profile))(t)
 	env.MustDo(t, errors.Join(n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})...))
-	if page := n.page("/explore/voters/"+sampleVoter, asInternal()...); !strings.Contains(page, "<dt>Coverage</dt><dd>votes partial</dd>") {
-		t.Errorf("the page of a voter does not say that ballots are missing: %s", page)
-	}
+	env.WantPart(t, "<dt>Coverage</dt><dd>votes partial</dd>", n.page("/explore/voters/"+sampleVoter, asInternal()...), "the page of a voter does not say that ballots are missing")
 }
 
 func TestAttackHeadersOfAProxyAreInNoFeed(t *testing.T) {
@@ -159,9 +157,7 @@ func TestFreePagesOutliveRedis(t *testing.T) {
 			t.Errorf("GET %s without Redis: got %d %s, want %s", path, got.Status, got.Body, want)
 		}
 	}
-	if got := n.send(http.MethodGet, list, asInternal()...); got.Status != http.StatusServiceUnavailable {
-		t.Errorf("the paid route after its free page: got %d, want 503", got.Status)
-	}
+	env.Want(t, http.StatusServiceUnavailable, n.send(http.MethodGet, list, asInternal()...).Status, "the paid route after its free page")
 }
 
 // openStart and openEnd are the beginning and the end of the vote that is open.

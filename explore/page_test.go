@@ -220,9 +220,7 @@ func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 			t.Parallel()
 			page := n.with(t).page(path)
 			env.Want(t, boxes, strings.Count(page, "endpoint: part of a partner"), "boxes", page)
-			if got := strings.Count(paying.with(t).page(path), "endpoint: 0.005 USDC a request, or part of a partner"); got != boxes {
-				t.Errorf("got %d boxes with a price where payments are taken, want %d", got, boxes)
-			}
+			env.Want(t, boxes, strings.Count(paying.with(t).page(path), "endpoint: 0.005 USDC a request, or part of a partner"), "boxes with a price where payments are taken")
 			for _, paid := range []string{"12345678901234567890", "7777777.5", "50000000.000000000000000007", "123456789.123456789", "10000.000000000000000001", string(earlierKey(0))} {
 				if strings.Contains(page, paid) {
 					t.Errorf("the free page shows %s, which is paid", paid)
@@ -284,9 +282,7 @@ func wantBoxes(t *testing.T, page string, want ...string) {
 			got = append(got, decimal.NewFromInt(int64(n)).String()+" "+string(info.Code))
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got the boxes %q, want %q: %s", got, want, page)
-	}
+	env.WantSame(t, "boxes", want, got)
 }
 
 func TestStrangersTextsAreTexts(t *testing.T) {
@@ -308,12 +304,8 @@ func TestStrangersTextsAreTexts(t *testing.T) {
 			}
 		})
 	}
-	if page := n.page("/explore/proposals/"+string(sampleKey), asInternal()...); !strings.Contains(page, "</th><td>unknown</td><td></td></tr>") {
-		t.Error("a voter whose ballot may be missing is not unknown")
-	}
-	if page := n.page("/explore/voters/"+sampleVoter, asInternal()...); !strings.Contains(page, `href="/explore/daos/a%2Fb%20c.eth"`) {
-		t.Error("an id with a slash and a space is not escaped in its address")
-	}
+	env.WantPart(t, "</th><td>unknown</td><td></td></tr>", n.page("/explore/proposals/"+string(sampleKey), asInternal()...), "a voter whose ballot may be missing is not unknown")
+	env.WantPart(t, `href="/explore/daos/a%2Fb%20c.eth"`, n.page("/explore/voters/"+sampleVoter, asInternal()...), "an id with a slash and a space is not escaped in its address")
 }
 
 func TestErrorsArePages(t *testing.T) {

@@ -23,9 +23,7 @@ func TestStatusSaysInWordsThatDataIsImported(t *testing.T) {
 	writer.SetPayload(t.Context(), cache.DataStatusKey(""), cache.View{DataAsOf: apinode.AsOf, Readiness: governance.Ready}, status)
 	env.MustDo(t, writer.Flush(t.Context()))
 	got := n.callAs("get_status", `{}`, asInternal()...)
-	if !strings.Contains(string(got.StructuredContent), `"freshness":"imported; newest record March 2026"`) {
-		t.Errorf("got %s", got.StructuredContent)
-	}
+	env.WantPart(t, `"freshness":"imported; newest record March 2026"`, string(got.StructuredContent))
 }
 
 func TestAnswersTogetherAreAsCompleteAsTheLeastOne(t *testing.T) {
@@ -39,9 +37,7 @@ func TestAnswersTogetherAreAsCompleteAsTheLeastOne(t *testing.T) {
 	}
 	env.MustDo(t, writer.Flush(t.Context()))
 	got := n.callAs("get_dao", `{"daoId":"dao-000","timeline":"votes_cast"}`, asInternal()...)
-	if !strings.Contains(string(got.StructuredContent), `"voteCoverageStatus":"partial"`) {
-		t.Errorf("got %s, want what holds of the timeline", got.StructuredContent)
-	}
+	env.WantPart(t, `"voteCoverageStatus":"partial"`, string(got.StructuredContent), "what holds of the timeline")
 }
 
 func TestWhatIsKnownWithoutRedisIsAnswered(t *testing.T) {

@@ -103,9 +103,7 @@ pnyx_mcp_calls_total{outcome="VALIDATION_ERROR",tool="list_voters"} 1
 	env.WantError(t, nil, testutil.GatherAndCompare(n.Registry, strings.NewReader(want), "pnyx_mcp_calls_total"))
 	logged := n.Logged.String()
 	for _, part := range []string{`"route":"mcp"`, `"tool":"get_proposal"`, `"code":"NOT_FOUND"`} {
-		if !strings.Contains(logged, part) {
-			t.Errorf("the log lacks %s:\n%s", part, logged)
-		}
+		env.WantPart(t, part, logged, "log")
 	}
 	for _, part := range []string{secret, string(unknownKey)} {
 		if strings.Contains(logged, part) {

@@ -131,9 +131,7 @@ func TestModernResultsNameTheServerBesideTheReceipt(t *testing.T) {
 	for name, want := range map[string]string{
 		"io.modelcontextprotocol/serverInfo": `"name":"pnyx"`, "x402/payment-response": n.ledger.Transfers()[0].Hash,
 	} {
-		if !strings.Contains(string(paid.Meta[name]), want) {
-			t.Errorf("%s: got %s, want %s", name, paid.Meta[name], want)
-		}
+		env.WantPart(t, want, string(paid.Meta[name]), name)
 	}
 }
 
@@ -197,9 +195,7 @@ func TestRefusedSettlementSendsTheReason(t *testing.T) {
 	})
 	got := n.paid("get_proposal", oneProposal, n.sign(oneProposal))
 	n.wantRefused(got, apierror.CodePaymentRequired)
-	if !strings.Contains(string(got.Meta["x402/payment-response"]), `"errorReason":"insufficient_funds"`) {
-		t.Errorf("got the receipt %s, want the reason", got.Meta["x402/payment-response"])
-	}
+	env.WantPart(t, `"errorReason":"insufficient_funds"`, string(got.Meta["x402/payment-response"]), "receipt")
 }
 
 // with returns the till for a subtest.

@@ -48,9 +48,7 @@ func TestPricesAreShownWherePaymentsAreTaken(t *testing.T) {
 				api.PathDocs: "or 0.005 USDC. Counts", api.PathLLMs: "[plus, 0.005 USDC]", api.PathOpenAPI: `"x-price":{"amount":"0.005","network":"eip155:84532","token":"USDC"}`,
 				"/docs/daos.voters.md": "or 0.005 USDC a request", "greeting": "or a payment for each call", "tools": `"accepts"`,
 			} {
-				if !strings.Contains(texts[path], want) {
-					t.Errorf("%s: got no %q, want what a request costs", path, want)
-				}
+				env.WantPart(t, want, texts[path], path)
 			}
 		})
 	}

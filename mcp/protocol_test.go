@@ -123,9 +123,7 @@ func TestAcceptedOriginsAndHosts(t *testing.T) {
 			if want := `{"jsonrpc":"2.0","id":1,"result":{}}`; got.Status != http.StatusOK || got.Body != want {
 				t.Errorf("got %d %s, want %s", got.Status, got.Body, want)
 			}
-			if got.Header.Get("Mcp-Session-Id") != "" {
-				t.Error("a session is begun")
-			}
+			env.Want(t, "", got.Header.Get("Mcp-Session-Id"), "a session is begun")
 		})
 	}
 	t.Run("a preflight of a listed origin", func(t *testing.T) {

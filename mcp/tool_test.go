@@ -83,9 +83,7 @@ func TestToolsAreDescribed(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	first := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body
-	if again := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body; again != first {
-		t.Error("two lists differ")
-	}
+	env.Want(t, first, n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body, "two lists differ")
 	tools := n.list()
 	if len(tools) != len(calls()) {
 		t.Fatalf("got %d tools, want %d", len(tools), len(calls()))
@@ -283,9 +281,7 @@ func TestTextsComeInParts(t *testing.T) {
 				}
 				offset = *part.NextOffset
 			}
-			if read.String() != c.want {
-				t.Error("the parts are not the text")
-			}
+			env.Want(t, c.want, read.String(), "the parts are not the text")
 		})
 	}
 }
@@ -371,9 +367,7 @@ func TestTokensComeInTwoHeaders(t *testing.T) {
 			n := n.with(t)
 			got := n.callAs("find_proposals", `{}`, header...)
 			want := map[string]apierror.Code{"a wrong token": apierror.CodeUnauthorized, "another scheme": apierror.CodePaymentRequired}[name]
-			if failed := decode[envelope](t, string(got.StructuredContent)); failed.Error.Code != want {
-				t.Errorf("got %q, want %q", failed.Error.Code, want)
-			}
+			env.Want(t, want, decode[envelope](t, string(got.StructuredContent)).Error.Code, "code")
 			if text := got.Content[0].Text; strings.Contains(text, "PAYMENT-REQUIRED") {
 				t.Errorf("got %q, want no word of terms, of which there are none", text)
 			}

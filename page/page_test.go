@@ -34,9 +34,7 @@ func TestPageHasItsContentInTheShell(t *testing.T) {
 		`<a href="/llms.txt">llms.txt</a>`,
 		`<h1>&lt;b&gt;&#34;Uniswap&#34;&lt;/b&gt;</h1>`,
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %s:\n%s", want, text)
-		}
+		check.WantPart(t, want, text, "the page")
 	}
 }
 

@@ -26,17 +26,13 @@ func TestNodeServesClientsAndSaysWhere(t *testing.T) {
 			t.Parallel()
 			path := language.Path()
 			for _, want := range []string{base + path, "surface " + api.SurfaceVersion} {
-				if head := texts[path][:min(1000, len(texts[path]))]; !strings.Contains(head, want) {
-					t.Errorf("%s: got no %q in\n%s", path, want, head)
-				}
+				check.WantPart(t, want, texts[path][:min(1000, len(texts[path]))], path)
 			}
 			if got := types[path]; !strings.HasSuffix(got, "; charset=utf-8") || strings.HasPrefix(got, "text/html") {
 				t.Errorf("%s: got type %s, want a type of source code", path, got)
 			}
 			for _, document := range []string{api.PathLLMs, api.PathCatalog, api.PathOpenAPI} {
-				if !strings.Contains(texts[document], path) {
-					t.Errorf("%s: got no %s", document, path)
-				}
+				check.WantPart(t, path, texts[document], document)
 			}
 		})
 	}

@@ -85,9 +85,7 @@ func TestEachRouteHasAShortPage(t *testing.T) {
 				t.Errorf("got %s, want the request of a part as the manifest names it", page)
 			}
 			for _, param := range route.Params {
-				if !strings.Contains(page, "| `"+param.Name+"`") {
-					t.Errorf("got no parameter %s, want all", param.Name)
-				}
+				check.WantPart(t, "| `"+param.Name+"`", page, "parameters")
 			}
 		})
 	}
@@ -103,9 +101,7 @@ func TestDocumentIsTheSameAtBothAddressesAndHasNoWhiteSpace(t *testing.T) {
 	if err := json.Compact(&compact, text); err != nil || compact.Len() != len(text) {
 		t.Errorf("got %d bytes, %v, want the %d without white space", len(text), err, compact.Len())
 	}
-	if !strings.Contains(string(text), `"servers":[{"url":"https://api.example.org"`) {
-		t.Error("got another server, want the public address")
-	}
+	check.WantPart(t, `"servers":[{"url":"https://api.example.org"`, string(text), "server")
 }
 
 // What generated clients stumbled over stays mended.
@@ -222,9 +218,7 @@ func TestHandwrittenDocumentsHaveThePresentTables(t *testing.T) {
 	for file, render := range map[string]func() ([]byte, error){"production.md": reference.CachingTable, "partners.md": reference.PlanTable} {
 		text := check.Must(os.ReadFile(filepath.Join("../docs", file)))(t)
 		table := check.Must(render())(t)
-		if !strings.Contains(string(text), string(table)) {
-			t.Errorf("docs/%s is out of date, run make docs: want\n%s", file, table)
-		}
+		check.WantPart(t, string(table), string(text), "docs/", file)
 	}
 }
 
@@ -244,9 +238,7 @@ func TestDocumentsListThePlans(t *testing.T) {
 			continue
 		}
 		row := "| `" + plan.Name + "` | " + plan.Month + " | " + plan.Standard + " | " + plan.Detail + " |"
-		if !strings.Contains(string(openAPI(t)), row) {
-			t.Errorf("the OpenAPI document lacks %s", row)
-		}
+		check.WantPart(t, row, string(openAPI(t)), "the OpenAPI document")
 		if line := "- " + plan.Name + ": "; !strings.Contains(string(llms), line) || !strings.Contains(string(llms), plan.Standard) {
 			t.Errorf("llms.txt lacks %s", line)
 		}

@@ -3,7 +3,6 @@ package reference_test
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 	"testing"
 
 	"pnyx/api"
@@ -61,9 +60,7 @@ func TestCrawlersReadDocumentsAndNoData(t *testing.T) {
 		}
 		text := check.Must(document.Render())(t)
 		for _, line := range []string{"Allow: /docs", "Allow: /explore", "Allow: /llms.txt", "Disallow: /v2/"} {
-			if !strings.Contains(string(text), line+"\n") {
-				t.Errorf("got %q, want %q in it", text, line)
-			}
+			check.WantPart(t, line+"\n", string(text))
 		}
 	}
 }

@@ -80,8 +80,6 @@ func TestReadersAreToldOfWebhooks(t *testing.T) {
 	for path, want := range map[string]string{
 		api.PathDocs: `<code>webhook-signature</code>`, api.PathLLMs: "webhooks in the OpenAPI document",
 	} {
-		if text := string(document(t, path)); !strings.Contains(text, want) {
-			t.Errorf("%s: got no %q, want it there", path, want)
-		}
+		check.WantPart(t, want, string(document(t, path)), path)
 	}
 }

@@ -242,12 +242,8 @@ func (n *node) want(t *testing.T, printed string) {
 	t.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if printed != told {
-		t.Errorf("got\n%s\nwant\n%s", printed, told)
-	}
-	if got := strings.Join(n.asked, "\n") + "\n"; got != asked {
-		t.Errorf("asked\n%s\nwant\n%s", got, asked)
-	}
+	env.Want(t, told, printed, "printed")
+	env.Want(t, asked, strings.Join(n.asked, "\n")+"\n", "asked")
 	env.Want(t, 0, len(n.wrong), n.wrong)
 }
 
