@@ -57,6 +57,14 @@ func (t *node) admits(token string, records ...access.Token) {
 	})
 }
 
+// admitsOne admits a new token alone, and returns it.
+func (t *node) admitsOne(plan ratelimit.Plan, scopes ...access.Scope) (token string) {
+	t.Helper()
+	record, token := partner(plan, scopes...)
+	t.admits(token, record)
+	return token
+}
+
 // waitAdmitted waits until the node accepts a token, which uses nothing of its limits.
 func (t *node) waitAdmitted(token string) {
 	t.Helper()
@@ -157,8 +165,7 @@ func TestInvalidTokenOnFreeRouteIsIgnored(t *testing.T) {
 func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	n.admits(token, record)
+	n.admitsOne(ratelimit.Custom, access.V2All)
 	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
 	unknown := access.GenerateToken(access.NewTokenID())
 	env.Until(n, func() error {
@@ -197,8 +204,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 	server := miniredis.RunT(t)
 	server.SetTime(noon) // it stands still: no bucket fills between requests
 	n := startNode(t, settings{redisURL: "redis://" + server.Addr()})
-	record, token := partner(ratelimit.Developer, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Developer, access.V2All)
 	// Noon of 1 March 2024, and 5 ms: 31 days less 43,200 seconds are left, rounded up.
 	for left := 4; left >= 0; left-- {
 		got := n.askWith(http.MethodGet, detailPath, token)

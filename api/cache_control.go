@@ -115,8 +115,7 @@ func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	setHeader(c, httpcache.HeaderCacheTag, keys.Joined)
 }
 
-// errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the
-// 404 of a paid route was paid for, and only its caller may cache it.
+// errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached, a paid one by its payer alone.
 func errorCacheControl(c *fiber.Ctx, s *requestState, e *apierror.Error) string {
 	reads := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	if e.Status != http.StatusNotFound || !reads {

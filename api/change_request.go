@@ -90,8 +90,7 @@ func (s *requestState) acceptsStream(c *fiber.Ctx) bool {
 		c.Accepts(fiber.MIMEApplicationJSON, MIMEEventStream) == MIMEEventStream
 }
 
-// streamChanges answers with a stream of what is added to a list: the pages that the caller
-// would get one after the other, each as an event whose id is the cursor after it.
+// streamChanges answers with the pages that the caller would get in turn, as events with the cursor after each.
 func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	const minQuiet = time.Second                // how often a stream sends a sign of life at most, however impatient an edge is
 	const headerBuffering = "X-Accel-Buffering" // tells nginx not to keep what it is sent for later

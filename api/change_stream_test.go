@@ -198,8 +198,7 @@ func TestStreamWaitsForTheBucket(t *testing.T) {
 func TestAttackRevokedTokenGetsNoChangesThatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Custom, access.V2All)
 	events := n.stream("/v2/changes", http.Header{access.HeaderToken: {token}})
 	waited := make(chan int, 1)
 	go func() { waited <- n.askWith(http.MethodGet, "/v2/changes?wait=25", token).status }()

@@ -48,8 +48,7 @@ type Document struct {
 	Header map[string]string
 	// Render returns the text. It is called at most once, by the first request.
 	Render func() ([]byte, error)
-	// RenderExamples replaces Render for a document with examples of requests. It is called
-	// again when the examples have changed; while there are none, caches do not keep the text.
+	// RenderExamples replaces Render for a document with examples. Caches keep no text without them.
 	RenderExamples func(Examples) ([]byte, error)
 }
 

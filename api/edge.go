@@ -22,8 +22,8 @@ import (
 )
 
 // An edge (nginx) caches answers of paid routes, and asks a node for permission for each use: it sends the caller's
-// request with PathAuthorize before its path. The node answers as it would the caller, but without a body: X-Accel-
-// Redirect holds PathBody and the key of the edge's cache. Without an internal token, these paths do not exist.
+// request with PathAuthorize before its path. The node answers as it would the caller, but without a body:
+// X-Accel-Redirect holds PathBody and the key of the edge's cache. Without an internal token, these paths do not exist.
 const (
 	// PathAuthorize precedes the path of a request that an edge requests permission for.
 	PathAuthorize = "/internal/edge/authorize"
@@ -87,8 +87,7 @@ func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 	return s.fromEdge && s.route.Paid() && s.caller != nil && c.Method() == fiber.MethodGet
 }
 
-// delegateToEdge permits the edge to send bytes of a body below a path, and names it. The permission counts as
-// the answer; the edge's own request for the body does not.
+// delegateToEdge permits the edge to send bytes of a body. It counts as the answer; the edge's read does not.
 func delegateToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered, path string, bytes int) {
 	s.delegatedBytes = bytes
 	c.Set(headerAccelRedirect, path+edgeBodyKey(r, found, s.readiness))

@@ -32,8 +32,7 @@ func (t *node) askAsEdge(method, path string, header http.Header) answer {
 func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Custom, access.V2All)
 	caller := http.Header{access.HeaderToken: {token}}
 
 	permitted := n.askAsEdge(http.MethodGet, detailPath, caller)
@@ -77,8 +76,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Custom, access.V2All)
 	const path = "/v2/signals?from=2026-01-01&to=2026-02-01"
 	request := cache.NewPageRequest(januarySignals())
 	body := func() string {
@@ -112,8 +110,7 @@ func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 func TestAttackPermissionRequiresAnInternalToken(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Custom, access.V2All)
 	for name, header := range map[string]http.Header{
 		"a partner":       {access.HeaderToken: {token}},
 		"a wrong token":   {access.HeaderToken: {token}, access.HeaderInternal: {"wrong"}},

@@ -86,9 +86,7 @@ func TestAttackStreamsDoNotSpinWhateverTheHeaders(t *testing.T) {
 				n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(time.Second/2, time.Second, soon) }})
 				sent := header.Clone()
 				if len(sent) == 0 {
-					record, token := partner("custom", access.V2All)
-					n.Tokens(record)
-					n.waitAdmitted(token)
+					token := n.admitsOne("custom", access.V2All)
 					sent.Set(access.HeaderToken, token)
 				}
 				sent.Set(api.HeaderTimeout, value)
@@ -114,9 +112,7 @@ func TestAttackStreamsDoNotSpinWhateverTheHeaders(t *testing.T) {
 func TestAttackOnlyAnEdgeShortensAWait(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner("custom", access.V2All)
-	n.Tokens(record)
-	n.waitAdmitted(token)
+	token := n.admitsOne("custom", access.V2All)
 	answered := make(chan answer, 1)
 	go func() {
 		answered <- n.askAs(http.MethodGet, "/v2/changes?wait=25", http.Header{access.HeaderToken: {token}, api.HeaderTimeout: {"1"}})

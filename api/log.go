@@ -57,8 +57,7 @@ func newRequestLog(o Options) *requestLog {
 	}
 }
 
-// write writes the line of a request, or counts that it has none. The line identifies a
-// caller by the id of its token only: it has no IP address, no token and no query.
+// write writes the line of a request, or counts it. It has no address, token or query, but the token's id.
 func (l *requestLog) write(ctx context.Context, route string, r *accessRecord) {
 	level, sample := l.decide(r)
 	rate := ratelimit.Rate{PerMinute: 60 * maxLinesPerSecond, Burst: lineBurst}

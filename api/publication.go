@@ -68,8 +68,7 @@ func (w *publicationWatcher) receive(n cache.Notification) {
 	w.changed(cache.EverythingTag)
 }
 
-// poll reads the state. It reports that everything has changed if a notification was missed, or if
-// the revision has changed without one since the poll before, which has returned polled.
+// poll reads the state. All has changed after a missed notification, or a revision without one since polled.
 func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	last := w.last.Load()
 	published, number, err := w.store.PublicationProgress(ctx)

@@ -82,8 +82,7 @@ func TestLongReferenceShowsNumbersToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.analyze()
-	record, token := partner(ratelimit.Business, access.V2All)
-	n.admits(token, record)
+	token := n.admitsOne(ratelimit.Business, access.V2All)
 	b := openReference(t, n, referenceWidthDesk)
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token), chromedp.SetValue(chromedp.CSS(`[id="proposals.evidence-proposalKey-value"]`), string(countedKey)))
 	if got := sendFrom(b, "proposals.evidence"); got != "200" {

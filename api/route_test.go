@@ -58,14 +58,9 @@ func wantParams(t *testing.T, route routes.Route) {
 		if !strings.HasSuffix(one.Description, ".") {
 			t.Errorf("%s %s: meaning %q is no sentence", route.ID, one.Name, one.Description)
 		}
-		if one.Example != "" {
-			if _, err := one.Parse(one.Example); err != nil {
-				t.Errorf("%s %s: example %q: %v", route.ID, one.Name, one.Example, err)
-			}
-		}
-		if one.Default != "" {
-			if _, err := one.Parse(one.Default); err != nil {
-				t.Errorf("%s %s: default %q: %v", route.ID, one.Name, one.Default, err)
+		for what, value := range map[string]string{"example": one.Example, "default": one.Default} {
+			if _, problem := one.Read(map[string]string{one.Name: value}); value != "" && problem != nil {
+				t.Errorf("%s %s: %s %q: %+v", route.ID, one.Name, what, value, problem)
 			}
 		}
 	}

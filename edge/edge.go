@@ -250,8 +250,7 @@ func (o Options) checkTexts(host string) error {
 	return nil
 }
 
-// sockets returns the parameters of nginx's listen directive for an address. Without a
-// host nginx needs one for IPv4 and one for IPv6, and fails where the machine has no IPv6.
+// sockets returns nginx's listen parameters for an address: one per IP version, where there is IPv6, without a host.
 func sockets(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host != "" {

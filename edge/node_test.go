@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
+	"pnyx/edge"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/reference"
@@ -420,4 +422,67 @@ func revisionIn(body string) uint64 {
 	text := strings.TrimSuffix(strings.TrimPrefix(titleIn(body), "revision "), ".")
 	revision, _ := strconv.ParseUint(text, 10, 64) // zero is what it is then
 	return revision
+}
+
+// TestPagesForPeoplePassTheEdgeAndAreNeverStored checks it for pages that a node calls
+// public: with a token the same address has another content.
+func TestPagesForPeoplePassTheEdgeAndAreNeverStored(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=3600, s-maxage=3600")
+		_, _ = w.Write([]byte(r.Header.Get(access.HeaderToken) + " " + r.Header.Get(access.HeaderInternal)))
+	})
+	e := startEdge(t, o.URL)
+	paths := []string{"/explore", "/explore/daos/uniswap?metric=votes_cast", "/explore/proposals/p1_x", "/explore/voters/0x1"}
+	for _, path := range paths {
+		if got := e.get(path, access.HeaderToken, "the-token", access.HeaderInternal, internalToken); got.status != http.StatusOK || got.body != "the-token " {
+			t.Errorf("%s with a token: got %d %q, want the answer of the node to the token alone", path, got.status, got.body)
+		}
+		if got := e.get(path); got.body != " " || got.header.Get("Cache-Status") != "pnyx-edge; fwd=bypass" {
+			t.Errorf("%s without a token: got %v %q, want the answer of the node", path, got.header, got.body)
+		}
+	}
+	e.wantMetrics(map[string]float64{"pnyx_edge_requests_total cache=none route=explore status=200": 8})
+}
+
+func TestWorkersOfNginxMayOpenWhatTheyAreConfiguredFor(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	env.MustDo(t, edge.Write(&text, edge.Options{
+		Listen: "127.0.0.1:8000", AdminListen: ":8001", Origin: "http://127.0.0.1:8080", Dir: t.TempDir(), Modules: env.NginxModules,
+	}))
+	number := func(pattern string) int {
+		t.Helper()
+		found := regexp.MustCompile(pattern).FindStringSubmatch(text.String())
+		if found == nil {
+			t.Fatalf("nginx.conf has no %s", pattern)
+		}
+		return env.Must(strconv.Atoi(found[1]))(t)
+	}
+	most := number(`worker_rlimit_nofile (\d+);`)
+	if need := number(`worker_connections (\d+);`) + number(`open_file_cache max=(\d+) `); most < need {
+		t.Errorf("got %d descriptors, want at least the %d of connections and cached files", most, need)
+	}
+}
+
+func TestOnlyFailuresAndASampleAreLogged(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/daos/broken" {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	for sample, wantAll := range map[uint64]bool{0: false, 1: true} {
+		e := startEdge(t, o.URL, func(o *edge.Options) { o.LogSample = sample })
+		for _, path := range []string{"/v2/daos/fine", "/v2/daos/broken"} {
+			e.get(path)
+		}
+		env.Until(e, func() error {
+			if !strings.Contains(e.requests.String(), "/v2/daos/broken") {
+				return errors.New("the failure is not logged")
+			}
+			return nil
+		})
+		env.Want(t, wantAll, strings.Contains(e.requests.String(), "/v2/daos/fine"), "sample", sample, "a request that did not fail is logged")
+	}
 }

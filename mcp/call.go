@@ -161,8 +161,7 @@ func takesList(name string, params []param.Param) bool {
 	return slices.ContainsFunc(params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
 }
 
-// textOf returns the text of a value: of a list, its elements joined by commas; of more or less
-// than one where one value is asked for, none. A null is not given.
+// textOf returns the text of a value, of a list joined by commas, if many, or it has one. A null is not given.
 func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 	switch value[0] {
 	case '"':
@@ -274,8 +273,7 @@ func (c *call) read(routeID string) (*api.Read, error) {
 	return read, read.Parse(texts)
 }
 
-// get reads routes with the arguments of the call: all are parsed before any is authorized,
-// and all are authorized before any is read.
+// get reads routes with the call's arguments: all are parsed, then authorized, before any is read.
 func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 	var reads []*api.Read
 	for _, id := range routeIDs {

@@ -49,8 +49,7 @@ func (c *call) purchaseOf(args map[string]string) api.Purchase {
 	}
 }
 
-// authorize authorizes all reads of the call. The error is errPurchased where there is
-// nothing left to read, because the payment has bought its answer before.
+// authorize authorizes all reads of the call. The error is errPurchased for an answer that was bought before.
 func (c *call) authorize() error {
 	if err := c.reader.Authorize(c.purchase); err != nil {
 		return err

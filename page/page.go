@@ -75,10 +75,7 @@ func (Page) Links() []Link {
 
 // New parses the templates of a page, of which "main" is shown inside the shell's main element.
 func New(files fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
-	shell, err := template.New("page").Funcs(funcs).ParseFS(shellFiles, "files/page.html")
-	if err != nil {
-		return nil, fmt.Errorf("parse the shell of pages: %w", err)
-	}
+	shell := template.Must(template.New("page").Funcs(funcs).ParseFS(shellFiles, "files/page.html"))
 	parsed, err := shell.ParseFS(files, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("parse the templates of a page: %w", err)

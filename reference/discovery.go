@@ -1,11 +1,17 @@
 package reference
 
 import (
+	"cmp"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
+	"pnyx/access"
+	"pnyx/api"
 	"pnyx/api/param"
 	"pnyx/api/routes"
+	"pnyx/mcp"
 	"pnyx/reference/openapi"
 )
 
@@ -120,4 +126,30 @@ func discoverySchema(one param.Param) *openapi.Schema {
 		return &openapi.Schema{Type: "string", Description: one.Allowed()}
 	}
 	return paramSchema(&openapi.Schemas{}, one)
+}
+
+const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+
+// exampleURL is the address in documents that need one, where the API's address is not known.
+const exampleURL = "https://api.example.org"
+
+// RegistryEntry returns /server.json, for the MCP Registry. Its publisher owns the domain that its name begins with.
+func RegistryEntry(node Node) ([]byte, error) {
+	base := cmp.Or(node.base(), exampleURL)
+	address, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("the public address in %s: %w", api.PathRegistry, err)
+	}
+	domain := strings.Split(address.Hostname(), ".")
+	slices.Reverse(domain)
+	token := openapi.Object(
+		"name", strings.ToLower(access.HeaderToken), "description", "Partner token, for paid tools; free tools need none.",
+		"isRequired", false, "isSecret", true,
+	)
+	return []byte(indented(openapi.Object(
+		"$schema", registrySchema, "name", strings.Join(domain, ".")+"/pnyx", "title", "Pnyx",
+		"description", "DAO governance data: proposals, votes, voters, forum topics, events and signals.",
+		"version", api.SurfaceVersion, "websiteUrl", base+api.PathDocs,
+		"remotes", []any{openapi.Object("type", "streamable-http", "url", base+mcp.Path, "headers", []any{token})},
+	)) + "\n"), nil
 }

@@ -374,7 +374,7 @@ func TestEveryTypeAndFieldIsDescribed(t *testing.T) {
 			t.Errorf("%s: got no type of data, want one in the table of routes", route.ID)
 		}
 	}
-	schemas := check.Must(reference.Schemas())(t)
+	schemas := reference.Schemas()
 	fields, types := maps.Clone(schemas.Descriptions.Fields), maps.Clone(schemas.Descriptions.Types)
 	for _, component := range schemas.Components() {
 		if delete(types, component.Name); component.Value.Description == "" {

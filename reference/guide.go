@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
 
 	"pnyx/api"
 	"pnyx/docs"
@@ -58,8 +62,7 @@ var (
 	markdownComment = regexp.MustCompile(`(?m)^<!--.*-->\n+`)
 )
 
-// text returns the guide as Markdown. Links to what is served lead there, to guides with an
-// extension; of a link to another file of the repository the text is left.
+// text returns the guide as Markdown, with links to what is served; others become their texts.
 func (g Guide) text(extension string) (string, error) {
 	name, within := g.Name, ""
 	if len(g.sections) > 0 {
@@ -185,4 +188,36 @@ func renderText(shown page.Page) ([]byte, error) {
 		return nil, err
 	}
 	return page.Render(parsed, shown)
+}
+
+// converter returns the converter of Markdown to HTML, with options of the parser. HTML in a text is a text.
+func converter(options ...parser.Option) goldmark.Markdown {
+	isHTML := func(p util.PrioritizedValue) bool {
+		return p.Value == parser.NewRawHTMLParser() || p.Value == parser.NewHTMLBlockParser()
+	}
+	options = append(options,
+		parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), isHTML)...),
+		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), isHTML)...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(options...)),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))), // pages allow no style
+	)
+}
+
+// markdownHTML returns a text of ours as HTML. Wide tables scroll.
+func markdownHTML(text string) template.HTML {
+	var page strings.Builder
+	if err := converter().Convert([]byte(text), &page); err != nil {
+		panic(err) // a Builder takes everything
+	}
+	tables := strings.NewReplacer("<table>", `<div class="scroll"><table>`, "</table>", "</table></div>")
+	return template.HTML(tables.Replace(page.String())) //nolint:gosec // of our Markdown, without HTML
+}
+
+// inlineHTML returns one paragraph of ours as HTML, without a paragraph around it.
+func inlineHTML(line string) template.HTML {
+	text := strings.TrimPrefix(strings.TrimSpace(string(markdownHTML(line))), "<p>")
+	return template.HTML(strings.TrimSuffix(text, "</p>")) //nolint:gosec // of markdownHTML
 }

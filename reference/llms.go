@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -85,16 +84,12 @@ func catalog(node Node) ([]byte, error) {
 		related = append(related, link(language.Path(), mediaType(language)))
 	}
 	tools := openapi.Object("anchor", node.base()+mcp.Path, "service-doc", []any{guide})
-	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Object(
+	return []byte(indented(map[string]any{"linkset": []any{openapi.Object(
 		"anchor", node.base()+api.PathPrefix,
 		"item", items,
 		"service-desc", []any{link(api.PathOpenAPI, fiber.MIMEApplicationJSON)},
 		"service-doc", []any{link(api.PathDocs, fiber.MIMETextHTML), guide},
 		"related", related,
 		"service-meta", []any{link(routes.PathPricing, fiber.MIMEApplicationJSON)},
-	), tools}}, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the API catalog: %w", err)
-	}
-	return append(text, '\n'), nil
+	), tools}}) + "\n"), nil
 }

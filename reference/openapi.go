@@ -29,11 +29,7 @@ func OpenAPI(node Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := indented(document)
-	if err != nil {
-		return nil, fmt.Errorf("OpenAPI document: %w", err)
-	}
-	return []byte(text + "\n"), nil
+	return []byte(indented(document) + "\n"), nil
 }
 
 // compactOpenAPI returns OpenAPI without white space.
@@ -50,10 +46,7 @@ func compactOpenAPI(node Node) ([]byte, error) {
 }
 
 func describeAPI(node Node) (*openapi.Document, error) {
-	schemas, err := newSchemas()
-	if err != nil {
-		return nil, err
-	}
+	schemas := newSchemas()
 	guide, err := guideText(node, node.codes())
 	if err != nil {
 		return nil, err
@@ -68,7 +61,6 @@ func describeAPI(node Node) (*openapi.Document, error) {
 		},
 		Servers: []openapi.Server{{URL: cmp.Or(node.base(), "/"), Description: "Where this document is served."}},
 	}
-	addEnvelopes(schemas)
 	for _, route := range routes.All() {
 		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
 			document.Tags = append(document.Tags, tag)
@@ -77,14 +69,10 @@ func describeAPI(node Node) (*openapi.Document, error) {
 	}
 	document.Tags = append(document.Tags, webhookTag())
 	document.Webhooks = describeWebhooks(schemas)
-	headers, err := describeHeaders()
-	if err != nil {
-		return nil, err
-	}
 	document.Components = openapi.Components{
 		Schemas:         metaSchemas(schemas.Components()),
 		Responses:       openapi.Members[*openapi.Response]{{Name: errorName, Value: errorResponse(node)}},
-		Headers:         headers,
+		Headers:         describeHeaders(),
 		SecuritySchemes: securitySchemes(),
 	}
 	return document, nil
@@ -267,17 +255,14 @@ func pathParameters(route routes.Route) openapi.Members[string] {
 var headersJSON []byte
 
 // describeHeaders describes the headers of answers that a client reads, but for those of HTTP itself.
-func describeHeaders() (openapi.Members[*openapi.Header], error) {
+func describeHeaders() (all openapi.Members[*openapi.Header]) {
 	var rows []struct {
 		// Name and Description describe the header, Type is its JSON type.
 		Name, Description, Type string
 		// Example is a value of that type; nil for none.
 		Example any
 	}
-	if err := json.Unmarshal(headersJSON, &rows); err != nil {
-		return nil, fmt.Errorf("decode headers.json: %w", err)
-	}
-	var all openapi.Members[*openapi.Header]
+	decode(headersJSON, &rows)
 	for _, row := range rows {
 		schema := &openapi.Schema{Type: row.Type}
 		if row.Type == "integer" {
@@ -287,11 +272,10 @@ func describeHeaders() (openapi.Members[*openapi.Header], error) {
 			Description: row.Description, Schema: schema, Example: row.Example, XAddition: true,
 		})
 	}
-	return all, nil
+	return all
 }
 
-func headers(names ...string) openapi.Members[*openapi.Header] {
-	var all openapi.Members[*openapi.Header]
+func headers(names ...string) (all openapi.Members[*openapi.Header]) {
 	for _, name := range names {
 		all.Add(name, &openapi.Header{Ref: "#/components/headers/" + name})
 	}

@@ -99,11 +99,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	schemas, err := newSchemas()
-	if err != nil {
-		return nil, err
-	}
-	addEnvelopes(schemas)
+	schemas := newSchemas()
 	var groups []referenceGroup
 	for _, route := range routes.All() {
 		tag := tagOf(route)
@@ -117,17 +113,9 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 		}
 		groups[at].Routes = append(groups[at].Routes, described)
 	}
-	message, err := indented(exampleMessage(schemas, webhooks()[0]))
-	if err != nil {
-		return nil, err
-	}
 	var codes []referenceCode
 	for _, info := range node.codes() {
-		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
-		if err != nil {
-			return nil, err
-		}
-		codes = append(codes, referenceCode{info, example})
+		codes = append(codes, referenceCode{info, indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))})
 	}
 	return page.Render(parsed, page.Page{
 		Title: "API reference", Description: "Governance data of DAOs over HTTP: every route, parameter, field and error, to try.",
@@ -135,7 +123,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 		Data: map[string]any{
 			"Version": api.SurfaceVersion, "Count": len(routes.All()), "PayPerRequest": node.Prices.PayPerRequest, "Live": examples != api.Examples{},
 			"Guide": markdownHTML(string(guide)), "Guides": Guides(), "Groups": groups, "Codes": codes,
-			"WebhookTag": webhookTag(), "WebhookHeaders": webhookHeaders(), "Webhooks": webhooks(), "Message": message,
+			"WebhookTag": webhookTag(), "WebhookHeaders": webhookHeaders(), "Webhooks": webhooks(), "Message": indented(exampleMessage(schemas, webhooks()[0])),
 		},
 	})
 }
@@ -162,10 +150,8 @@ func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, 
 		shown.AnswerTitle = fmt.Sprintf("Answer: %d fields of each row of data", len(shown.Fields))
 	}
 	var err error
-	if shown.Snippets, err = snippets(node, route, examples); err != nil {
-		return referenceRoute{}, err
-	}
-	shown.Example, err = indented(exampleAnswer(schemas, route))
+	shown.Snippets, err = snippets(node, route, examples)
+	shown.Example = indented(exampleAnswer(schemas, route))
 	return shown, err
 }
 
@@ -228,21 +214,21 @@ func snippets(node Node, route routes.Route, examples api.Examples) ([]reference
 	if name == "" {
 		return all, nil // no tool reads the route
 	}
-	call, err := indented(openapi.Object(
+	call := openapi.Object(
 		"jsonrpc", "2.0", "id", 1, "method", "tools/call", "params", openapi.Object("name", name, "arguments", arguments),
-	))
-	return append(all, referenceSnippet{"mcp", "MCP", call}), err
+	)
+	return append(all, referenceSnippet{"mcp", "MCP", indented(call)}), nil
 }
 
-func indented(value any) (string, error) {
+func indented(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
-		return "", fmt.Errorf("encode as JSON: %w", err)
+		panic(err) // every value is a struct, map or list of texts, numbers and JSON
 	}
-	return strings.TrimSpace(text.String()), nil
+	return strings.TrimSpace(text.String())
 }
 
 // fieldsOf lists the fields of a schema, inner ones after their object's. within are the components around it.

@@ -29,12 +29,7 @@ func routePages(node Node) []api.Document {
 func pathOfPage(route routes.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
 
 func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, error) {
-	schemas, err := newSchemas()
-	if err != nil {
-		return nil, err
-	}
-	addEnvelopes(schemas)
-	example, err := governance.JSON(exampleAnswer(schemas, route))
+	example, err := governance.JSON(exampleAnswer(newSchemas(), route))
 	if err != nil {
 		return nil, fmt.Errorf("encode the example of %s: %w", route.ID, err)
 	}

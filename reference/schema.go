@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed" // descriptions.json
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -36,26 +35,28 @@ const (
 //go:embed descriptions.json
 var descriptionsJSON []byte
 
-// newSchemas returns a collection without schemas, to be filled by addEnvelopes and envelopeSchema.
-func newSchemas() (*openapi.Schemas, error) {
+// newSchemas returns the schemas of what is around data, and of errors, to which envelopeSchema adds others.
+func newSchemas() *openapi.Schemas {
 	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names(), Contents: map[string]reflect.Type{
 		"Intelligence.dossier": reflect.TypeFor[*governance.Dossier](), "Intelligence.sourceRefs": reflect.TypeFor[[]governance.DossierSource](),
 		"Intelligence.warnings": reflect.TypeFor[[]string](), "Dossier.actions": reflect.TypeFor[*[]governance.DossierAction](),
 		"DossierArgument.items": reflect.TypeFor[*[]governance.DossierArgument](), "DossierDecision.quorumChoices": reflect.TypeFor[*[]string](),
 	}}
-	decoder := json.NewDecoder(bytes.NewReader(descriptionsJSON))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&options.Descriptions); err != nil {
-		return nil, fmt.Errorf("decode descriptions.json: %w", err)
-	}
-	return openapi.NewSchemas(options), nil
-}
-
-// addEnvelopes adds the schemas of what is around data, and of errors.
-func addEnvelopes(schemas *openapi.Schemas) {
+	decode(descriptionsJSON, &options.Descriptions)
+	schemas := openapi.NewSchemas(options)
 	schemas.Of(reflect.TypeFor[api.Meta]())
 	schemas.Of(reflect.TypeFor[apierror.ErrorEnvelope]())
 	schemas.Of(reflect.TypeFor[param.Problem]())
+	return schemas
+}
+
+// decode reads a file of this package. One that cannot be read is a mistake that the tests find.
+func decode(text []byte, into any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		panic(err)
+	}
 }
 
 // scalars are the types that JSON shows as text of one form.

@@ -10,8 +10,7 @@ import (
 // ErrSameVersion says that the surface changed and its version did not.
 var ErrSameVersion = errors.New("the surface has changed: raise api.SurfaceVersion")
 
-// CheckVersion returns ErrSameVersion when two OpenAPI documents of the same version
-// differ in what a program may rely on. Descriptions, examples and prices may differ.
+// CheckVersion returns ErrSameVersion for OpenAPI documents that differ beyond descriptions, examples and prices.
 func CheckVersion(before, after []byte) error {
 	var was, is map[string]any
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {

@@ -1,5 +1,4 @@
-// Package httpcache holds what HTTP caches are told of answers: how long they may keep them, where a
-// node found them, the tags they are purged by, ETags, and compressed bodies. It knows no route.
+// Package httpcache holds what caches are told of answers: lifetimes, sources, tags, ETags. It knows no route.
 package httpcache
 
 import (

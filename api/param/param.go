@@ -103,14 +103,7 @@ func (p Param) Allowed() string {
 	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)
 }
 
-// Parse parses one value to int, bool, []string (sorted, each once), governance.Timestamp, or string, by kind.
-func (p Param) Parse(text string) (any, error) {
-	if value, allowed := p.parse(text); allowed {
-		return value, nil
-	}
-	return nil, fmt.Errorf("must be %s", p.Allowed())
-}
-
+// parse parses one value to int, bool, []string (sorted, each once), governance.Timestamp, or string, if allowed.
 func (p Param) parse(text string) (any, bool) {
 	switch p.Kind {
 	case Integer:
@@ -179,10 +172,10 @@ func (p Param) Read(given map[string]string) (any, *Problem) {
 			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
 		}
 	}
-	value, err := p.Parse(text)
-	if err != nil {
+	value, allowed := p.parse(text)
+	if !allowed {
 		return nil, &Problem{
-			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.Fix(text),
+			Parameter: p.Name, Given: text, Message: "must be " + p.Allowed(), Allowed: p.Allowed(), Fix: p.Fix(text),
 		}
 	}
 	return value, nil

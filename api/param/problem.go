@@ -33,40 +33,28 @@ func (p Param) Empty() Problem {
 	}
 }
 
-// Range is a range of time that two parameters give. An end that is missing or invalid is nil.
-type Range struct {
-	fromName, toName string
-	from, to         *governance.Timestamp
-}
-
-// Between returns the range between two parameters with names.
-func Between(fromName string, from *governance.Timestamp, toName string, to *governance.Timestamp) Range {
-	return Range{fromName, toName, from, to}
-}
-
-// CheckOrder rejects a range that ends before it begins. An empty range is allowed.
-func (r Range) CheckOrder() []Problem {
-	if r.from == nil || r.to == nil || *r.from <= *r.to {
+// CheckOrder rejects a range between two parameters that ends before it begins. An empty range is allowed, and so is
+// an end that is nil, because it is missing or invalid.
+func CheckOrder(fromName string, from *governance.Timestamp, toName string, to *governance.Timestamp) []Problem {
+	if from == nil || to == nil || *from <= *to {
 		return nil
 	}
 	return []Problem{{
-		Parameter: r.fromName, Given: r.from.String(), Message: "is after " + r.toName,
-		Allowed: "a time up to " + r.to.String(),
+		Parameter: fromName, Given: from.String(), Message: "is after " + toName, Allowed: "a time up to " + to.String(),
 	}}
 }
 
-// CheckWindow rejects a range that is reversed or longer than a maximum.
-func (r Range) CheckWindow(maximum time.Duration) []Problem {
-	if problems := r.CheckOrder(); problems != nil || r.from == nil || r.to == nil {
+// CheckWindow rejects a range of the parameters from and to that is reversed or longer than a maximum.
+func CheckWindow(from, to *governance.Timestamp, maximum time.Duration) []Problem {
+	if problems := CheckOrder("from", from, "to", to); problems != nil || from == nil || to == nil {
 		return problems
 	}
-	if r.to.Time().Sub(r.from.Time()) <= maximum {
+	if to.Time().Sub(from.Time()) <= maximum {
 		return nil
 	}
 	return []Problem{{
-		Parameter: r.toName, Given: r.to.String(),
-		Message: fmt.Sprintf("is more than %d days after %s", int(maximum/(24*time.Hour)), r.fromName),
-		Allowed: "a time up to " + governance.TimestampOf(r.from.Time().Add(maximum)).String(),
+		Parameter: "to", Given: to.String(), Message: fmt.Sprintf("is more than %d days after from", int(maximum/(24*time.Hour))),
+		Allowed: "a time up to " + governance.TimestampOf(from.Time().Add(maximum)).String(),
 	}}
 }
 

@@ -20,7 +20,7 @@ func eventRoutes() []Route {
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: httpcache.Published(),
 		}, listHandler(query.Events.PositionOf), func(q query.Events) []param.Problem {
-			return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
+			return param.CheckWindow(q.From, q.To, MaxFeedWindow)
 		}),
 	}
 }

@@ -94,8 +94,7 @@ func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 	return v, httpcache.SourceFilled, err
 }
 
-// fresh reports whether a page contains everything up to its version. A page without a
-// version is fresh until FreshUntil, and as long as nothing was published since.
+// fresh reports whether a page contains all up to its version, or has not expired since the last publication.
 func (p *Pages) fresh(v cache.View, version uint64) bool {
 	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.published()
 }

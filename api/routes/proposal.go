@@ -55,7 +55,7 @@ func proposalRoutes() []Route {
 }
 
 func checkProposals(q query.Proposals) []param.Problem {
-	problems := param.Between("from", q.From, "to", q.To).CheckWindow(query.MaxProposalWindow)
+	problems := param.CheckWindow(q.From, q.To, query.MaxProposalWindow)
 	if q.Title != "" && utf8.RuneCountInString(governance.NormalizeTitle(q.Title)) < query.MinPartialTitle {
 		problems = append(problems, param.Problem{
 			Parameter: "q", Given: q.Title, Message: "is too short", Allowed: fmt.Sprintf("%d characters or more", query.MinPartialTitle),

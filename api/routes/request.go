@@ -331,8 +331,7 @@ const (
 	maxParsedBytes = 256
 )
 
-// Parsed keeps parsed requests by their addresses: most requests repeat one, and parsing takes almost
-// half of the time of a handler whose answer the node has a copy of. It is safe for concurrent use.
+// Parsed keeps parsed requests by address: parsing takes half of an answer from a copy. It is safe for concurrent use.
 type Parsed struct {
 	requests *otter.Cache[string, *Request]
 }

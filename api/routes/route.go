@@ -45,8 +45,7 @@ type Route struct {
 	Addition bool
 	// TokenOnly says that the answer is about the token of the request, which is needed, and free.
 	TokenOnly bool
-	// Stream says that rows are only added to the list: a cursor is refused with 410 once rows
-	// after it are gone, and a request with Accept: text/event-stream gets those that come.
+	// Stream says that rows are only added: 410 refuses a cursor whose next rows are gone, and SSE gets new ones.
 	Stream bool
 	// Expires says that the changes since a revision are refused with 410 once some are gone.
 	Expires bool

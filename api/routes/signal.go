@@ -17,7 +17,7 @@ func signalRoutes() []Route {
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
 			Returns: []governance.Signal{}, Fresh: httpcache.Signal(),
 		}, (*Backend).listSignals, func(q query.Signals) []param.Problem {
-			return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
+			return param.CheckWindow(q.From, q.To, MaxFeedWindow)
 		}),
 	}
 }

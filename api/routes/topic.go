@@ -16,7 +16,7 @@ func topicRoutes() []Route {
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
 		}, listHandler(query.Topics.PositionOf), func(q query.Topics) []param.Problem {
-			return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
+			return param.CheckOrder("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo)
 		}),
 		handle(Route{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,

@@ -35,7 +35,7 @@ func voterRoutes() []Route {
 			Summary: "What one voter voted, newest first.",
 			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
 		}, listHandler(query.VoterVotes.PositionOf), func(q query.VoterVotes) []param.Problem {
-			return param.Between("from", q.From, "to", q.To).CheckOrder()
+			return param.CheckOrder("from", q.From, "to", q.To)
 		}),
 	}
 }

@@ -33,8 +33,7 @@ type Options struct {
 	Token string
 	// Everything is the tag of every response. It replaces too many others.
 	Everything string
-	// Settle is how long after a publication nodes and edges may still send outdated responses,
-	// which a cache may store again. Each tag is therefore purged once more after that.
+	// Settle is how long outdated responses may be sent, and stored again: each tag is then purged once more.
 	Settle time.Duration
 	// Keeps is how long caches keep responses: a purge that fails for as long has nothing left to purge.
 	Keeps time.Duration

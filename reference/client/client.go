@@ -76,7 +76,7 @@ func functions() template.FuncMap {
 	}
 }
 
-func (c call) pathWith(place func(parameter) string) string {
+func (c call) pathWith(place func(field) string) string {
 	path := c.Path
 	for _, p := range c.Args {
 		path = strings.Replace(path, ":"+p.JSON, place(p), 1)

@@ -31,7 +31,7 @@ func goDoc(indent, name, text string) string {
 
 func goValue(value string) string { return goCase(valueWords(value)) }
 
-func goArgument(p parameter) string {
+func goArgument(p field) string {
 	words := wordsOf(p.JSON)
 	return words[0] + goCase(words[1:])
 }

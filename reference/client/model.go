@@ -16,8 +16,7 @@ type model struct {
 	// Address is where the node serves the client; empty where its base is not known.
 	Address string
 	Version string
-	// Aliases are texts of one form, Enums sets of texts, Objects what answers consist of,
-	// and Calls the methods, each in the order of the routes.
+	// Aliases are texts of one form, Enums sets of texts, Objects parts of answers, and Calls methods.
 	Aliases []alias
 	Enums   []enum
 	Objects []object
@@ -38,11 +37,12 @@ type object struct {
 	Fields    []field
 }
 
+// field is a member of an answer, or a parameter of a request.
 type field struct {
-	// Name is that in the language, JSON that in answers.
+	// Name is that in the language, JSON that in requests and answers.
 	Name, JSON, Type, Doc string
-	// Optional says that it may be absent.
-	Optional bool
+	// Required says that it may not be absent.
+	Required bool
 }
 
 // call is a method that reads a route.
@@ -51,7 +51,7 @@ type call struct {
 	Name, Params string
 	// Doc is what the answer is, Path and Tier are the route's, Bucket is the limiter of its requests.
 	Doc, Path, Tier, Bucket string
-	Args, Query             []parameter
+	Args, Query             []field
 	// Media lists the media types of a file, joined by "or"; empty for JSON in an envelope.
 	Media string
 	// Type is the type of the data, or of one row where the answer is a page; empty for a file.
@@ -62,13 +62,7 @@ type call struct {
 
 // Required reports whether a parameter in the query has to be given.
 func (c call) Required() bool {
-	return slices.ContainsFunc(c.Query, func(p parameter) bool { return p.Required })
-}
-
-type parameter struct {
-	// Name is that in the language, JSON that in requests.
-	Name, JSON, Type, Doc string
-	Required              bool
+	return slices.ContainsFunc(c.Query, func(p field) bool { return p.Required })
 }
 
 // collector finds out what a client consists of.
@@ -148,7 +142,7 @@ func (c *collector) objectOf(name string, schema *openapi.Schema) object {
 		o.Fields = append(o.Fields, field{
 			Name: c.field(property.Name), JSON: property.Name, Doc: property.Value.Description,
 			Type:     c.typeOf(property.Value, c.components),
-			Optional: !slices.Contains(schema.Required, property.Name),
+			Required: slices.Contains(schema.Required, property.Name),
 		})
 	}
 	return o
@@ -162,7 +156,7 @@ func (c *collector) addCall(route routes.Route, data *openapi.Schema) {
 		Bucket: string(route.Bucket()), Media: strings.Join(route.Media, " or "),
 	}
 	for _, given := range route.Params {
-		p := parameter{
+		p := field{
 			Name: c.parameter(given.Name), JSON: given.Name, Type: c.paramType(given), Required: given.Required,
 			Doc: given.Description,
 		}

@@ -96,5 +96,5 @@ func pyLiteral(e enum) string {
 }
 
 func pyPath(c call) string {
-	return c.pathWith(func(parameter) string { return "{}" })
+	return c.pathWith(func(field) string { return "{}" })
 }

@@ -28,8 +28,7 @@ const (
 func Snippet(language Language, base string, route routes.Route, values map[string]string) (string, error) {
 	path, params := arguments(route, values)
 	data := struct {
-		// Base is the address of the node as a literal. Call is the call of the method. Row
-		// names a row of a list, and is empty for other answers. Module is GoModule.
+		// Base is the node's address, Call the method's call, Row a row of a list; empty for others.
 		Base, Call, Row, Module string
 		// Token says that the call needs credentials, File that it reads a file.
 		Token, File bool

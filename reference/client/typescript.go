@@ -34,5 +34,5 @@ func tsUnion(values []string) string {
 
 // tsPath is the path of a route in a template literal.
 func tsPath(c call) string {
-	return c.pathWith(func(p parameter) string { return "${" + p.Name + "}" })
+	return c.pathWith(func(p field) string { return "${" + p.Name + "}" })
 }

@@ -2,7 +2,10 @@ package httpcache
 
 import (
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/gofiber/fiber/v2"
 
 	"pnyx/cache"
 )
@@ -57,8 +60,7 @@ func (s Source) Layer() Layer {
 	return layerRedis
 }
 
-// Status returns the Cache-Status header of an answer that the node had no copy of. It has
-// a ttl when the view expires by time; a negative ttl has passed.
+// Status returns the Cache-Status of an answer without a local copy, with the ttl of a view that expires.
 func (s Source) Status(view cache.View, now time.Time) string {
 	switch {
 	case s == sourceNode:
@@ -68,4 +70,37 @@ func (s Source) Status(view cache.View, now time.Time) string {
 		return string(s) + "; ttl=" + strconv.FormatInt(int64(left), 10) + ", " + nodeMiss
 	}
 	return string(s) + ", " + nodeMiss
+}
+
+// The headers of tags: Fastly and Varnish read the first, separated by spaces; Cloudflare the second, by commas.
+const (
+	HeaderSurrogateKey = "Surrogate-Key"
+	HeaderCacheTag     = "Cache-Tag"
+)
+
+// SurrogateKeys holds the tags of an answer in the form of both headers.
+type SurrogateKeys struct{ Spaced, Joined string }
+
+// SurrogateKeysOf returns the keys of an answer with tags, after the tag that purges everything.
+func SurrogateKeysOf(tags []cache.Tag) SurrogateKeys {
+	names := []string{string(cache.EverythingTag)}
+	for _, tag := range tags {
+		names = append(names, string(tag))
+	}
+	return SurrogateKeys{Spaced: strings.Join(names, " "), Joined: strings.Join(names, ",")}
+}
+
+// Matches reports whether If-None-Match names the answer. If-Modified-Since is ignored: revisions may share a second.
+func Matches(c *fiber.Ctx, etag string) bool {
+	header := c.Get(fiber.HeaderIfNoneMatch)
+	if etag == "" || header == "" {
+		return false
+	}
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+	}
+	return false
 }
