@@ -60,15 +60,12 @@ func Discovery(publicURL string) func(routeID, path string) any {
 	}
 }
 
-// pathValues returns the parameters of a path as they are spelled in it; nil for none.
+// pathValues returns the parameters of a path as they are spelled in it.
 func pathValues(template, path string) map[string]string {
-	var values map[string]string
+	values := map[string]string{}
 	parts := strings.Split(path, "/")
 	for i, name := range strings.Split(template, "/") {
 		if name, is := strings.CutPrefix(name, ":"); is && i < len(parts) {
-			if values == nil {
-				values = map[string]string{}
-			}
 			values[name] = parts[i]
 		}
 	}

@@ -37,13 +37,12 @@ var descriptionsJSON []byte
 
 // newSchemas returns the schemas of what is around data, and of errors, to which envelopeSchema adds others.
 func newSchemas() *openapi.Schemas {
-	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names(), Contents: map[string]reflect.Type{
+	schemas := &openapi.Schemas{Scalars: scalars(), Enums: enums(), Names: names(), Contents: map[string]reflect.Type{
 		"Intelligence.dossier": reflect.TypeFor[*governance.Dossier](), "Intelligence.sourceRefs": reflect.TypeFor[[]governance.DossierSource](),
 		"Intelligence.warnings": reflect.TypeFor[[]string](), "Dossier.actions": reflect.TypeFor[*[]governance.DossierAction](),
 		"DossierArgument.items": reflect.TypeFor[*[]governance.DossierArgument](), "DossierDecision.quorumChoices": reflect.TypeFor[*[]string](),
 	}}
-	decode(descriptionsJSON, &options.Descriptions)
-	schemas := openapi.NewSchemas(options)
+	decode(descriptionsJSON, &schemas.Descriptions)
 	schemas.Of(reflect.TypeFor[api.Meta]())
 	schemas.Of(reflect.TypeFor[apierror.ErrorEnvelope]())
 	schemas.Of(reflect.TypeFor[param.Problem]())

@@ -39,7 +39,12 @@ func surface(node any) any {
 			switch name {
 			case "description", "summary", "example", "examples", "x-price", "x-addition", "tags":
 			case "properties":
-				kept[name] = properties(value)
+				fields, _ := value.(map[string]any)
+				all := map[string]any{}
+				for field, schema := range fields {
+					all[field] = surface(schema)
+				}
+				kept[name] = all
 			default:
 				kept[name] = surface(value)
 			}
@@ -53,14 +58,4 @@ func surface(node any) any {
 		return kept
 	}
 	return node
-}
-
-// properties applies surface to the schemas of fields.
-func properties(node any) any {
-	fields, _ := node.(map[string]any)
-	kept := map[string]any{}
-	for name, value := range fields {
-		kept[name] = surface(value)
-	}
-	return kept
 }

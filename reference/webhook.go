@@ -99,7 +99,9 @@ func describeWebhooks(schemas *openapi.Schemas) (items openapi.Members[*openapi.
 
 // messageSchema describes a message in place: generators leave out components that no path refers to.
 func messageSchema(schemas *openapi.Schemas, hook webhook) *openapi.Schema {
-	timestamp, data := schemas.Of(reflect.TypeFor[governance.Timestamp]()), endpointSchema()
+	timestamp := schemas.Of(reflect.TypeFor[governance.Timestamp]())
+	data := &openapi.Schema{Type: "object", Description: "The endpoint.", Required: []string{"endpointId"}}
+	data.Properties.Add("endpointId", &openapi.Schema{Type: "string", Description: "Its id."})
 	timestamp.Description = "The time of the event, the detection of the signal, or the time of the test."
 	if hook.Row != nil {
 		data = schemas.Of(reflect.TypeOf(hook.Row))
@@ -112,16 +114,6 @@ func messageSchema(schemas *openapi.Schemas, hook webhook) *openapi.Schema {
 			{Name: "timestamp", Value: timestamp},
 			{Name: "data", Value: data},
 		},
-	}
-}
-
-// endpointSchema describes the data of a test.
-func endpointSchema() *openapi.Schema {
-	return &openapi.Schema{
-		Type: "object", Description: "The endpoint.", Required: []string{"endpointId"},
-		Properties: openapi.Members[*openapi.Schema]{{
-			Name: "endpointId", Value: &openapi.Schema{Type: "string", Description: "Its id."},
-		}},
 	}
 }
 

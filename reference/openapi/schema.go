@@ -52,8 +52,8 @@ type Descriptions struct {
 	Additions []string `json:"additions"`
 }
 
-// Options says how Go types become schemas.
-type Options struct {
+// Schemas makes the schemas of Go types, components for named ones. It is not safe for concurrent use.
+type Schemas struct {
 	Scalars map[reflect.Type]*Schema
 	// Enums lists the values of text types that have no others.
 	Enums map[reflect.Type][]string
@@ -62,19 +62,9 @@ type Options struct {
 	// Contents are the types of fields that hold encoded JSON, or lists that may be null, by component and JSON name.
 	Contents     map[string]reflect.Type
 	Descriptions Descriptions
-}
-
-// Schemas makes the schemas of Go types, components for named ones. It is not safe for concurrent use.
-type Schemas struct {
-	Options
 
 	components Members[*Schema]
 	seen       map[reflect.Type]string
-}
-
-// NewSchemas returns a collection without any schema.
-func NewSchemas(o Options) *Schemas {
-	return &Schemas{Options: o, seen: map[reflect.Type]string{}}
 }
 
 // Components returns the schemas of all types met so far.
@@ -133,6 +123,9 @@ func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema)
 	name, known := s.seen[t]
 	if !known {
 		name = s.componentName(t)
+		if s.seen == nil {
+			s.seen = map[reflect.Type]string{}
+		}
 		s.seen[t] = name
 		s.components.Add(name, nil) // holds the place: those inside come after it
 		place := len(s.components) - 1
