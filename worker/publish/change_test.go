@@ -184,7 +184,10 @@ func (e *electorate) dieAfterTopics() {
 	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
 	revision := e.term.published.Revision + 1
 	topics := topicPublication{
-		run:  &run{Publisher: e.publisher, revision: revision, writer: e.publisher.Store.NewWriter(revision), catalog: catalog},
+		run: &run{
+			Publisher: e.publisher, Input: Input{Revision: revision}, workload: workload{catalog: catalog},
+			writer: e.publisher.Store.NewWriter(revision),
+		},
 		daos: map[string]bool{},
 	}
 	if err := topics.publish(e.t.Context(), topicScope{forums: map[string]bool{"forum.org": true}, since: e.term.published.Revision}); err != nil || topics.published == 0 {

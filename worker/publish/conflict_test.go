@@ -195,7 +195,7 @@ func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
 		return &e
 	}
 	unchanged := func(*record.Proposal) {}
-	p := &proposalPublication{run: &run{revision: 2, at: now}}
+	p := &proposalPublication{run: &run{Input: Input{Revision: 2, At: now}}}
 	for name, c := range map[string]struct {
 		was  func(*counts.ProposalState)
 		is   *evaluation

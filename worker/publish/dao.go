@@ -1,12 +1,12 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -17,24 +17,15 @@ import (
 
 type daoPublication struct {
 	*run
-	// previouslyLagging is Input.Lagging. The participation in these DAOs was counted at the
-	// same time as the proposals, of ranged ones by ranges.
-	previouslyLagging map[string]bool
-	counted           map[string]counts.Participation
-	ranged            map[string]bool
-	committedAt       time.Time
-	// voteCoverage is the coverage of every DAO by id. It is nil until all of them were summed up
-	// once in this term.
-	voteCoverage map[string]governance.VoteCoverage
-	// classes, lagging and withheld are as in Result, and written is WrittenDAOs.
-	classes  map[string]daoClass
-	lagging  map[string]bool
-	withheld map[string]bool
-	written  map[string]bool
+	daoResult
+	// counted is the participation in Input.Lagging, counted at the same time as the proposals, of
+	// ranged ones by ranges.
+	counted map[string]counts.Participation
+	ranged  map[string]bool
 }
 
-func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) error {
-	ids := slices.Sorted(maps.Keys(daos))
+func (d *daoPublication) publish(ctx context.Context) error {
+	ids := slices.Sorted(maps.Keys(d.daos))
 	totals, err := d.totals(ctx, ids)
 	if err != nil {
 		return err
@@ -54,19 +45,19 @@ func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) erro
 	return nil
 }
 
-// totals sums up the DAOs to publish, and updates voteCoverage with them. All others are
+// totals sums up the DAOs to publish, and updates VoteCoverage with them. All others are
 // unchanged, as every state that changed is one of a DAO to publish; the first
 // publication of a term sums all of them up.
 func (d *daoPublication) totals(ctx context.Context, ids []string) (totals map[string]counts.DAOTotals, err error) {
-	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
+	if d.VoteCoverage != nil && len(ids) <= daoBatchSize {
 		totals, err = counts.DAOTotalsOf(ctx, d.Warehouse, ids)
 	} else {
 		totals, err = counts.AllDAOTotals(ctx, d.Warehouse)
 		ids = slices.Collect(maps.Keys(d.catalog.DAOs))
-		d.voteCoverage = make(map[string]governance.VoteCoverage, len(ids))
+		d.VoteCoverage = make(map[string]governance.VoteCoverage, len(ids))
 	}
 	for _, id := range ids {
-		d.voteCoverage[id] = daoVoteCoverage(totals[id])
+		d.VoteCoverage[id] = daoVoteCoverage(totals[id])
 	}
 	return totals, err
 }
@@ -77,7 +68,7 @@ func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map
 	var uncounted []string
 	for _, id := range ids {
 		// The ranges of a DAO are dropped when a proposal comes or leaves.
-		if d.previouslyLagging[id] && (!d.ranged[id] || d.voters.has(id)) {
+		if d.Input.Lagging[id] && (!d.ranged[id] || d.voters.has(id)) {
 			known[id] = d.counted[id]
 		} else {
 			uncounted = append(uncounted, id)
@@ -98,15 +89,13 @@ func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map
 }
 
 func (d *daoPublication) writeGlobalStatus(ctx context.Context) {
-	global := newGlobalStatus()
+	var statuses []governance.DataStatus
 	for id, dao := range d.catalog.DAOs {
-		e := evaluateDAO(dao, d.catalog, counts.DAOTotals{})
-		if votes, known := d.voteCoverage[id]; known {
-			e.votes = votes
-		}
-		global.add(e.dataStatus())
+		status := evaluateDAO(dao, d.catalog, counts.DAOTotals{}).status
+		status.VoteCoverageStatus = cmp.Or(d.VoteCoverage[id], status.VoteCoverageStatus)
+		statuses = append(statuses, status)
 	}
-	d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), global.dataStatus())
+	d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), globalStatus(statuses))
 }
 
 // publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
@@ -122,25 +111,25 @@ func (d *daoPublication) publishDAO(
 	}
 	e := evaluateDAO(dao, d.catalog, totals)
 	e.participation = participation
-	d.classes[id] = daoClassOf(totals.Votes)
+	d.Classes[id] = daoClassOf(totals.Votes)
 	if err := e.balance(); err != nil {
 		// The usual reason are ballots that land while we count; then their own batch, or
 		// the next publication, counts them. Only a second time in a row is reported.
-		if d.previouslyLagging[id] {
-			d.reportUnbalanced(ctx, err, slog.String("dao_id", id), d.at, nil, dao.Sources)
+		if d.Input.Lagging[id] {
+			d.reportUnbalanced(ctx, err, slog.String("dao_id", id), d.At, nil, dao.Sources)
 			d.voters.drop(id)
 		}
-		d.lagging[id] = true
+		d.Lagging[id] = true
 		kept, err := d.keepPrevious(ctx, id)
 		if err != nil || kept {
 			return err
 		}
-		e.withheld, d.withheld[id] = true, true
+		e.withheld, d.Withheld[id] = true, true
 	}
 	if participation.Votes >= d.daoRangedFrom {
 		d.voters.want(id, !d.everything)
 	}
-	d.written[id] = true
+	d.WrittenDAOs[id] = true
 	d.noteDAO(id)
 	d.writeDAO(ctx, e)
 	return nil
@@ -165,17 +154,17 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 		return false, err
 	}
 	if view.IsWithheld() {
-		d.withheld[id] = true
+		d.Withheld[id] = true
 	}
 	if view.FreshUntil != nil {
 		return true, nil
 	}
-	due := governance.TimestampOf(d.at)
+	due := governance.TimestampOf(d.At)
 	switch {
 	case d.everything: // what it lacks is unknown: it may be of a worker that ended long ago
 		due = view.DataAsOf
-	case !d.committedAt.IsZero():
-		due = governance.TimestampOf(d.committedAt)
+	case !d.CommittedAt.IsZero():
+		due = governance.TimestampOf(d.CommittedAt)
 	}
 	view.FreshUntil = &due
 	d.writer.SetView(ctx, key, view)
@@ -190,11 +179,11 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 	} else {
 		d.writer.SetPayload(ctx, key, d.head(), e.detail())
 	}
-	d.writer.SetPayload(ctx, cache.DataStatusKey(e.dao.ID), d.head(), e.dataStatus())
+	d.writer.SetPayload(ctx, cache.DataStatusKey(e.dao.ID), d.head(), e.status)
 	for _, timeline := range e.timelines() {
 		head := d.head()
 		if timeline.Metric == governance.VotesCast {
-			head.VoteCoverage = e.votes
+			head.VoteCoverage = e.status.VoteCoverageStatus
 		}
 		d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline)
 	}

@@ -21,23 +21,22 @@ type daoEvaluation struct {
 	// topics counts the visible forum topics, and forumAt is the latest activity in one.
 	topics  uint64
 	forumAt *governance.Timestamp
-	// sync states when upstream was last read to its end, and imported as of when files are.
-	sync, imported governance.LatestSync
-	// coverage is the coverage of the sources, and votes the coverage of votes.
-	coverage governance.Coverage
-	votes    governance.VoteCoverage
+	// status is the data status. imported states as of when imported files are.
+	status   governance.DataStatus
+	imported governance.LatestSync
 	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
 	// flagged is true if all sources of proposals are spam.
 	flagged bool
-	// sources says how following the sources goes, and how new their records are.
-	sources []governance.SourceStatus
 }
 
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
 // sources. The caller adds participation.
 func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals) daoEvaluation {
-	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
+	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}, status: governance.DataStatus{
+		Scope: governance.ScopeDAO, DAOID: &dao.ID,
+		CoverageStatus: daoCoverage(dao, catalog), VoteCoverageStatus: daoVoteCoverage(totals),
+	}}
 	var voted, flagged int
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
@@ -53,12 +52,11 @@ func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.
 		e.sourceTypes = append(e.sourceTypes, ref.Provider)
 	}
 	// An import is no sync: what follows upstream says more.
-	e.sync.GovernanceAt = cmp.Or(e.sync.GovernanceAt, e.imported.GovernanceAt)
-	e.sync.ForumAt = cmp.Or(e.sync.ForumAt, e.imported.ForumAt)
+	sync := &e.status.LatestSuccessfulSync
+	sync.GovernanceAt = cmp.Or(sync.GovernanceAt, e.imported.GovernanceAt)
+	sync.ForumAt = cmp.Or(sync.ForumAt, e.imported.ForumAt)
 	slices.Sort(e.sourceTypes)
 	e.sourceTypes = slices.Compact(e.sourceTypes)
-	e.coverage = daoCoverage(dao, catalog)
-	e.votes = daoVoteCoverage(totals)
 	e.flagged = voted > 0 && flagged == voted
 	return e
 }
@@ -78,14 +76,14 @@ func (e *daoEvaluation) addSource(ref record.SourceRef, source records.CatalogSo
 	}
 	read := source.Proposals+source.Topics > 0 || isSynced(ref, source)
 	if source.Follow != nil || read {
-		e.sources = append(e.sources, status)
+		e.status.Sources = append(e.status.Sources, status)
 	}
-	asOf := cmp.Or(source.AsOf, newest)
+	asOf, sync := cmp.Or(source.AsOf, newest), &e.status.LatestSuccessfulSync
 	switch {
 	case source.Follow != nil && source.Follow.Complete && ref.Provider.IsForum():
-		e.sync.ForumAt = governance.Later(e.sync.ForumAt, status.ReadThroughAt)
+		sync.ForumAt = governance.Later(sync.ForumAt, status.ReadThroughAt)
 	case source.Follow != nil && source.Follow.Complete:
-		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt, status.ReadThroughAt)
+		sync.GovernanceAt = governance.Later(sync.GovernanceAt, status.ReadThroughAt)
 	case source.TopicsSyncedAt != nil:
 		e.imported.ForumAt = governance.Later(e.imported.ForumAt, asOf)
 	case source.ProposalsSyncedAt != nil || source.BallotsSyncedAt != nil:
@@ -174,8 +172,8 @@ func (e daoEvaluation) listItem() governance.DAOListItem {
 		Flagged:            e.flagged,
 		HasVoteData:        e.totals.Votes > 0,
 		HasForumData:       e.topics > 0,
-		CoverageStatus:     e.coverage,
-		VoteCoverageStatus: e.votes,
+		CoverageStatus:     e.status.CoverageStatus,
+		VoteCoverageStatus: e.status.VoteCoverageStatus,
 		ProposalCounts: governance.ListCounts{
 			Total: e.totals.Counts.Total, Active: e.totals.Counts.Active,
 		},
@@ -191,8 +189,8 @@ func (e daoEvaluation) detail() governance.DAODetail {
 		DAOID:              e.dao.ID,
 		Name:               e.dao.Name,
 		Flagged:            e.flagged,
-		CoverageStatus:     e.coverage,
-		VoteCoverageStatus: e.votes,
+		CoverageStatus:     e.status.CoverageStatus,
+		VoteCoverageStatus: e.status.VoteCoverageStatus,
 		ProposalCounts:     e.totals.Counts,
 		Outcomes:           e.totals.Outcomes,
 		Participation: governance.Participation{
@@ -204,55 +202,30 @@ func (e daoEvaluation) detail() governance.DAODetail {
 	}
 }
 
-func (e daoEvaluation) dataStatus() governance.DataStatus {
-	return governance.DataStatus{
-		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
-		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes, Sources: e.sources,
-	}
-}
-
-type globalStatus struct {
-	sync governance.LatestSync
-	// coverage and votes count the DAOs with each status.
-	coverage map[governance.Coverage]int
-	votes    map[governance.VoteCoverage]int
-	// states count the followed sources.
-	states map[governance.SourceState]uint64
-}
-
-func newGlobalStatus() globalStatus {
-	return globalStatus{
-		coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{},
-		states: map[governance.SourceState]uint64{},
-	}
-}
-
-func (g *globalStatus) add(s governance.DataStatus) {
-	g.sync.GovernanceAt = governance.Later(g.sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
-	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
-	g.coverage[s.CoverageStatus]++
-	g.votes[s.VoteCoverageStatus]++
-	for _, source := range s.Sources {
-		if source.State != governance.SourceImported {
-			g.states[source.State]++
+// globalStatus returns the data status of all DAOs together. It counts the followed sources.
+func globalStatus(daos []governance.DataStatus) governance.DataStatus {
+	var sync governance.LatestSync
+	coverage, votes := map[governance.Coverage]int{}, map[governance.VoteCoverage]int{} // how many DAOs have each
+	states := map[governance.SourceState]uint64{}
+	for _, s := range daos {
+		sync.GovernanceAt = governance.Later(sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
+		sync.ForumAt = governance.Later(sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
+		coverage[s.CoverageStatus]++
+		votes[s.VoteCoverageStatus]++
+		for _, source := range s.Sources {
+			states[source.State]++
 		}
 	}
-}
-
-func (g *globalStatus) dataStatus() governance.DataStatus {
 	var counts []governance.SourceCount
 	for _, state := range governance.SourceStates() {
-		if n := g.states[state]; n > 0 {
+		if n := states[state]; n > 0 && state != governance.SourceImported {
 			counts = append(counts, governance.SourceCount{State: state, Sources: n})
 		}
 	}
 	return governance.DataStatus{
-		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,
-		CoverageStatus: agreed(g.coverage,
-			governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
-		VoteCoverageStatus: agreed(g.votes,
-			governance.VotesBackfilling, governance.VotesPartial, governance.VotesUnavailable),
-		SourceCounts: counts,
+		Scope: governance.ScopeGlobal, LatestSuccessfulSync: sync, SourceCounts: counts,
+		CoverageStatus:     agreed(coverage, governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
+		VoteCoverageStatus: agreed(votes, governance.VotesBackfilling, governance.VotesPartial, governance.VotesUnavailable),
 	}
 }
 

@@ -357,11 +357,11 @@ func TestGlobalStatusIsTheStatusOfAllDAOs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			global := newGlobalStatus()
+			var daos []governance.DataStatus
 			for _, status := range c.statuses {
-				global.add(governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
+				daos = append(daos, governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
 			}
-			env.Want(t, c.want, global.dataStatus().CoverageStatus)
+			env.Want(t, c.want, globalStatus(daos).CoverageStatus)
 		})
 	}
 }

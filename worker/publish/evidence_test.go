@@ -168,7 +168,7 @@ func TestAnImportIsNoSync(t *testing.T) {
 			t.Parallel()
 			dao := records.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space}}
 			catalog := records.Catalog{Sources: map[record.SourceRef]records.CatalogSource{space: c.source}}
-			got := evaluateDAO(dao, catalog, counts.DAOTotals{}).dataStatus()
+			got := evaluateDAO(dao, catalog, counts.DAOTotals{}).status
 			env.WantSame(t, "latest sync", c.want, got.LatestSuccessfulSync.GovernanceAt)
 			c.fresh.Provider, c.fresh.ID = space.Provider, space.ID
 			if len(got.Sources) != 1 {

@@ -106,25 +106,25 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 // publishStatuses writes the data status of DAOs, and the global one. Both keep what is
 // computed from records.
 func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
-	r := run{Publisher: t.publisher, revision: t.nextRevision(now), at: now, catalog: *t.follows.catalog}
-	r.writer = t.publisher.Store.NewWriter(r.revision)
-	global := newGlobalStatus()
-	for _, dao := range r.catalog.DAOs {
-		global.add(evaluateDAO(dao, r.catalog, counts.DAOTotals{}).dataStatus())
+	in := Input{Revision: t.nextRevision(now), At: now}
+	r := run{Publisher: t.publisher, Input: in, workload: workload{catalog: *t.follows.catalog}}
+	r.writer = t.publisher.Store.NewWriter(r.Revision)
+	statuses := map[string]governance.DataStatus{}
+	for id, dao := range r.catalog.DAOs {
+		statuses[id] = evaluateDAO(dao, r.catalog, counts.DAOTotals{}).status
 	}
-	if err := r.replaceStatus(ctx, "", global.dataStatus()); err != nil {
+	if err := r.replaceStatus(ctx, "", globalStatus(slices.Collect(maps.Values(statuses)))); err != nil {
 		return err
 	}
 	for _, id := range daoIDs {
-		status := evaluateDAO(r.catalog.DAOs[id], r.catalog, counts.DAOTotals{}).dataStatus()
-		if err := r.replaceStatus(ctx, id, status); err != nil {
+		if err := r.replaceStatus(ctx, id, statuses[id]); err != nil {
 			return err
 		}
 	}
 	if err := r.writer.Flush(ctx); err != nil {
 		return err
 	}
-	t.published.Revision = r.revision
+	t.published.Revision = r.Revision
 	return nil
 }
 

@@ -27,7 +27,7 @@ func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 		t.Error("a publication of everything runs after it has ended")
 	}
 	p.AwaitFullPublication(t.Context()) // returns at once
-	end := p.full.begin()
+	end := p.beginFull()
 	if !p.isPublishingEverything(t.Context()) {
 		t.Error("sorted copies are built during a publication of everything")
 	}

@@ -25,8 +25,8 @@ func (p *proposalPublication) writeLinks(ctx context.Context, refs []record.RefH
 	if len(changed) == 0 {
 		return nil
 	}
-	p.relinked = true
-	return counts.WriteProposalLinks(ctx, p.Warehouse, changed, p.revision)
+	p.topics.relinked = true
+	return counts.WriteProposalLinks(ctx, p.Warehouse, changed, p.Revision)
 }
 
 func (e *evaluation) link() counts.ProposalLink {

@@ -28,7 +28,10 @@ type metrics struct {
 	unknownStates prometheus.Counter
 	// sortedCopies is the duration of building a copy, by kind.
 	sortedCopies *prometheus.HistogramVec
-	lag          lagMetrics
+	// asOf is the time up to which batches are in the numbers of all DAOs of a class, and delay the
+	// time from the commit of a batch to its publication.
+	asOf  *prometheus.GaugeVec
+	delay *prometheus.HistogramVec
 	// ranged counts proposals that were counted by ranges of voters. recounts is the duration
 	// of recounts of all ballots of proposals and DAOs, and recountDifferences counts those
 	// that differed.
@@ -59,7 +62,11 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		duration: telemetry.Histogram(registerer, telemetry.Work("pnyx_publish_duration_seconds", "Duration of publications.")),
 		sortedCopies: telemetry.Histograms(registerer,
 			telemetry.Work("pnyx_order_duration_seconds", "Duration of building a sorted copy, by kind."), "kind"),
-		lag: newLagMetrics(registerer),
+		asOf: telemetry.Gauges(registerer, "pnyx_publish_data_as_of_timestamp_seconds",
+			"Commit time up to which all batches are in the numbers of every DAO of the class, "+
+				"by ballots: small (below 1,000), medium, large (20,000 or more).", "dao_class"),
+		delay: telemetry.Histograms(registerer, telemetry.Work("pnyx_publish_delay_seconds",
+			"Time from the commit of a batch until the DAOs it touches are published, by class."), "dao_class"),
 		ranged: telemetry.Counter(registerer, "pnyx_publish_ranged_total",
 			"Proposals of which only the ranges of voters that changed were counted."),
 		recountDifferences: telemetry.Counter(registerer, "pnyx_publish_recount_differences_total",
@@ -68,6 +75,10 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	}
 	for _, kind := range []pages.SortedCopyKind{pages.BallotCopy, pages.VoterCopy} {
 		m.sortedCopies.WithLabelValues(string(kind))
+	}
+	for _, class := range daoClasses() {
+		m.asOf.WithLabelValues(string(class))
+		m.delay.WithLabelValues(string(class))
 	}
 	return m
 }
@@ -80,12 +91,31 @@ func (m metrics) observe(in Input, result Result) {
 	m.proposals.Add(float64(result.Proposals))
 	m.topics.Add(float64(result.Topics))
 	m.values.Add(float64(result.Written.Written()))
-	m.lag.observe(in, result)
+	if in.CommittedAt.IsZero() {
+		return
+	}
+	waited := in.At.Add(result.Took).Sub(in.CommittedAt) // by the warehouse's clock
+	for id, class := range result.Classes {
+		if !result.Lagging[id] {
+			m.delay.WithLabelValues(string(class)).Observe(max(0, waited.Seconds()))
+		}
+	}
 }
 
 // heartbeat notes that everything committed by now is published, except in the DAOs that lag.
 func (m metrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	m.committedThrough.Set(float64(now.UnixMilli()) / 1000)
-	m.lag.heartbeat(now, lagging)
 	m.lagging.Set(float64(len(lagging)))
+	oldest := map[daoClass]time.Time{}
+	for _, class := range daoClasses() {
+		oldest[class] = now
+	}
+	for _, dao := range lagging {
+		if dao.asOf.Before(oldest[dao.class]) {
+			oldest[dao.class] = dao.asOf
+		}
+	}
+	for class, at := range oldest {
+		m.asOf.WithLabelValues(string(class)).Set(float64(at.UnixMilli()) / 1000)
+	}
 }

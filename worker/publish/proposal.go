@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"pnyx/cache"
@@ -19,32 +20,25 @@ import (
 
 type proposalPublication struct {
 	*run
-	list *proposalList
-	// counterparts and mirrors are as in workload.
-	counterparts map[record.RefHash][]record.RefHash
-	mirrors      mirrors
-	// daos collects the DAOs to sum up again: those that proposals belong or belonged to.
-	daos map[string]bool
-	// relinked is set when the names by which topics refer to proposals have changed.
-	relinked  bool
+	list      *proposalList
 	published int
 }
 
 // publish evaluates the proposals chunk by chunk, and writes each chunk while the next
 // ones are read.
-func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
-	casts, err := records.Casts(ctx, p.Warehouse, slices.DeleteFunc(slices.Clone(refs), p.totals.has))
+func (p *proposalPublication) publish(ctx context.Context) error {
+	casts, err := records.Casts(ctx, p.Warehouse, slices.DeleteFunc(slices.Clone(p.proposals), p.totals.has))
 	if err != nil {
 		return err
 	}
-	chunks := warehouse.Divide(refs, proposalBatchSize, func(ref record.RefHash) uint64 { return casts[ref] }, maxCasts)
+	chunks := warehouse.Divide(p.proposals, proposalBatchSize, func(ref record.RefHash) uint64 { return casts[ref] }, maxCasts)
 	done := 0
 	return readAhead(ctx, chunks, p.readChunk, func(ctx context.Context, read *chunk) error {
 		if err := p.writeChunk(ctx, read); err != nil {
 			return err
 		}
 		if done += len(read.refs); p.Progress != nil {
-			p.Progress(done, len(refs))
+			p.Progress(done, len(p.proposals))
 		}
 		return nil
 	})
@@ -59,15 +53,11 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 	})
 	group.Go(func() (err error) {
 		states, err := counts.PublishedStates(ctx, p.Warehouse, refs)
+		c.published, err = warehouse.Keyed(states, err, func(s counts.ProposalState) (record.RefHash, counts.ProposalState) { return s.Ref, s })
 		if err != nil {
 			return err
 		}
-		c.published = make(map[record.RefHash]counts.ProposalState, len(states))
-		for _, state := range states {
-			if state.Identity.DAOID != "" {
-				c.published[state.Ref] = state
-			}
-		}
+		maps.DeleteFunc(c.published, func(_ record.RefHash, s counts.ProposalState) bool { return s.Identity.DAOID == "" })
 		c.listed, err = pages.ListedVersions(ctx, p.Warehouse, refs)
 		return err
 	})
@@ -122,7 +112,7 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
 			_, superseded := p.mirrors.original[proposal.Ref]
 			proposal.Withdrawn, proposal.LacksBallots = proposal.Withdrawn || superseded, lacking[proposal.Ref]
-			e := evaluate(proposal, daoID, counted, p.at)
+			e := evaluate(proposal, daoID, counted, p.At)
 			if p.corrections.isFlagged(proposal.Ref) {
 				e.flags = append(e.flags, rules.TotalsRecounted)
 			}
@@ -197,7 +187,7 @@ func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *ev
 		p.retract(ctx, e.proposal.Ref, former)
 	}
 	p.writeViews(ctx, e)
-	if err := p.list.add(ctx, e.identity.DAOID, e.listed(p.revision), c.listed); err != nil {
+	if err := p.list.add(ctx, e.identity.DAOID, e.listed(p.Revision), c.listed); err != nil {
 		return err
 	}
 	p.daos[e.identity.DAOID] = true
@@ -225,19 +215,19 @@ func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluat
 	if _, isListed := c.listed[e.proposal.Ref]; !isListed {
 		return nil
 	}
-	return p.list.add(ctx, e.identity.DAOID, e.listed(p.revision), c.listed)
+	return p.list.add(ctx, e.identity.DAOID, e.listed(p.Revision), c.listed)
 }
 
 // keepPrevious reports numbers that do not match, withholds them, and flags the ones
 // that were published before, which stay.
 func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
-	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.at,
+	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.At,
 		[]record.RefHash{e.proposal.Ref}, nil)
 	e.withhold()
 	if !wasPublished {
 		return nil
 	}
-	return counts.AddQualityFlag(ctx, p.Warehouse, e.proposal.Ref, rules.TotalsDisagree, p.revision)
+	return counts.AddQualityFlag(ctx, p.Warehouse, e.proposal.Ref, rules.TotalsDisagree, p.Revision)
 }
 
 // writeViews writes the detail and the vote summary of a proposal, and changes the

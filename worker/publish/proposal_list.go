@@ -35,11 +35,10 @@ type proposalList struct {
 	moved   map[governance.ProposalKey]string
 }
 
-// newProposalList returns a list without changes. If everything is set, all pages are
-// published again.
-func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalList, error) {
+// newProposalList returns a list without changes. A publication of everything publishes all pages again.
+func (r *run) newProposalList(ctx context.Context) (*proposalList, error) {
 	list := &proposalList{run: r, changed: map[string]bool{}, moved: map[governance.ProposalKey]string{}}
-	if everything {
+	if r.everything {
 		return list, nil
 	}
 	version, err := r.Store.Version(ctx, query.Proposals{}.Scope())

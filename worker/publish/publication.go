@@ -41,25 +41,30 @@ type Input struct {
 
 // Result is what one publication did.
 type Result struct {
+	daoResult
 	// Proposals, DAOs and Topics count what was published.
 	Proposals, DAOs, Topics int
+	// Catalog is the one that was published, as far as WrittenDAOs goes.
+	Catalog records.Catalog
+	// Written is what was written to Redis. Its last part is not announced yet.
+	Written *cache.Writer
+	// Took is how long the publication took.
+	Took time.Duration
+}
+
+// daoResult is what a publication did to DAOs.
+type daoResult struct {
 	// Lagging holds the DAOs whose proposals do not sum to their ballots yet. They kept
 	// previous numbers, and must be in the scope of the next publication.
 	Lagging map[string]bool
 	// Withheld holds those among them that have no previous numbers.
 	Withheld map[string]bool
+	// WrittenDAOs holds the DAOs whose data status was written.
+	WrittenDAOs map[string]bool
 	// Classes are the size classes of the DAOs that were computed.
 	Classes map[string]daoClass
 	// VoteCoverage is the next publication's Input.VoteCoverage.
 	VoteCoverage map[string]governance.VoteCoverage
-	// Catalog is the one that was published, as far as WrittenDAOs goes.
-	Catalog records.Catalog
-	// WrittenDAOs holds the DAOs whose data status was written.
-	WrittenDAOs map[string]bool
-	// Written is what was written to Redis. Its last part is not announced yet.
-	Written *cache.Writer
-	// Took is how long the publication took.
-	Took time.Duration
 }
 
 // attrs returns what the log line of a publication states.
@@ -87,26 +92,19 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{
-		Publisher: p, revision: in.Revision, at: in.At,
-		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog, everything: work.everything, untold: work.untold,
-	}
+	r := &run{Publisher: p, Input: in, workload: work, writer: p.Store.NewWriter(in.Revision)}
 	r.writer.SetVersion(ctx, cache.Names(), 0)
-	list, err := r.newProposalList(ctx, work.everything)
+	list, err := r.newProposalList(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	proposals := proposalPublication{
-		run: r, list: list, counterparts: work.counterparts, mirrors: work.mirrors, daos: map[string]bool{},
-	}
-	daos := daoPublication{
-		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,
-		voteCoverage: maps.Clone(in.VoteCoverage),
-		classes:      map[string]daoClass{}, lagging: map[string]bool{}, withheld: map[string]bool{},
-		written: map[string]bool{},
-	}
+	proposals := proposalPublication{run: r, list: list}
+	daos := daoPublication{run: r, daoResult: daoResult{
+		Lagging: map[string]bool{}, Withheld: map[string]bool{}, WrittenDAOs: map[string]bool{},
+		Classes: map[string]daoClass{}, VoteCoverage: maps.Clone(in.VoteCoverage),
+	}}
 	topics := topicPublication{run: r, daos: map[string]bool{}}
-	if err := countTogether(ctx, &proposals, &daos, work.proposals); err != nil {
+	if err := countTogether(ctx, &proposals, &daos); err != nil {
 		return Result{}, err
 	}
 	// Results show before all DAOs are summed up.
@@ -116,21 +114,19 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if r.catalog, err = records.WithRecords(ctx, p.Warehouse, r.catalog); err != nil {
 		return Result{}, err
 	}
-	maps.Copy(work.daos, proposals.daos)
-	if work.everything { // DAOs that the warehouse does not have are removed
+	if r.everything { // DAOs that the warehouse does not have are removed
 		listed, err := p.Store.DAOIDs(ctx, query.DAOs{Flagged: new(true)})
 		if err != nil {
 			return Result{}, err
 		}
 		for _, id := range listed {
-			work.daos[id] = true
+			r.daos[id] = true
 		}
 	}
-	work.topics.relinked = work.topics.relinked || proposals.relinked
-	if err := r.publishFollowing(ctx, list, &daos, &topics, work); err != nil {
+	if err := r.publishFollowing(ctx, list, &daos, &topics); err != nil {
 		return Result{}, err
 	}
-	if err := r.publishNames(ctx, in.Batches); err != nil {
+	if err := r.publishNames(ctx); err != nil {
 		return Result{}, err
 	}
 	// Before the publication counts as complete: what is cut off is announced by the next.
@@ -138,20 +134,19 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	return Result{
-		Proposals: proposals.published, DAOs: len(daos.written), Topics: topics.published,
-		Lagging: daos.lagging, Withheld: daos.withheld, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
-		Catalog: r.catalog, WrittenDAOs: daos.written, Written: r.writer, Took: time.Since(began),
+		daoResult: daos.daoResult, Proposals: proposals.published, DAOs: len(daos.WrittenDAOs), Topics: topics.published,
+		Catalog: r.catalog, Written: r.writer, Took: time.Since(began),
 	}, nil
 }
 
 // countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
 // that were lagging.
-func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication, refs []record.RefHash) error {
+func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication) error {
 	group, ctx := panics.WithContext(ctx)
-	group.Go(func() error { return proposals.publish(ctx, refs) })
-	if len(daos.previouslyLagging) > 0 {
+	group.Go(func() error { return proposals.publish(ctx) })
+	if len(daos.Input.Lagging) > 0 {
 		group.Go(func() (err error) {
-			ids := slices.Sorted(maps.Keys(daos.previouslyLagging))
+			ids := slices.Sorted(maps.Keys(daos.Input.Lagging))
 			daos.counted, daos.ranged, err = daos.participation(ctx, ids)
 			return err
 		})
@@ -159,37 +154,31 @@ func countTogether(ctx context.Context, proposals *proposalPublication, daos *da
 	return group.Wait()
 }
 
-// run is what the parts of one publication share. It does not change during the publication.
+// run is what the parts of one publication share. Proposals add the DAOs to sum up again to its
+// workload, and that topics are linked in another way.
 type run struct {
 	*Publisher
-	revision uint64
-	at       time.Time
+	Input
+	workload
 	// writer buffers what is written to Redis. One goroutine uses it at a time.
 	writer *cache.Writer
-	// catalog holds every source that the records of the publication name.
-	catalog records.Catalog
-	// everything and untold are as in workload.
-	everything bool
-	untold     *untold
 }
 
 // withWriter returns the same publication with a writer for another goroutine.
 func (r *run) withWriter() *run {
 	other := *r
-	other.writer = r.Store.NewWriter(r.revision)
+	other.writer = r.Store.NewWriter(r.Revision)
 	return &other
 }
 
 // publishFollowing publishes what follows from proposals: their lists, DAOs and topics, which do
 // not depend on each other.
-func (r *run) publishFollowing(
-	ctx context.Context, list *proposalList, daos *daoPublication, topics *topicPublication, work workload,
-) error {
+func (r *run) publishFollowing(ctx context.Context, list *proposalList, daos *daoPublication, topics *topicPublication) error {
 	list.run, topics.run = r.withWriter(), r.withWriter()
 	group, groupCtx := panics.WithContext(ctx)
 	group.Go(func() error { return list.publish(groupCtx) })
-	group.Go(func() error { return daos.publish(groupCtx, work.daos) })
-	group.Go(func() error { return topics.publish(groupCtx, work.topics) })
+	group.Go(func() error { return daos.publish(groupCtx) })
+	group.Go(func() error { return topics.publish(groupCtx, r.topics) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -197,14 +186,40 @@ func (r *run) publishFollowing(
 }
 
 func (r *run) noteChange(kind governance.ChangeKind, key, daoID string) {
-	r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.at))
+	r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.At))
 }
 
 func (r *run) noteProposal(ref record.RefHash, key governance.ProposalKey, daoID string) {
-	if r.untold.hasProposal(ref) {
-		r.noteChange(governance.ProposalChange, string(key), daoID)
-		r.untold.addDAO(daoID)
+	if !r.untold.hasProposal(ref) {
+		return
 	}
+	r.noteChange(governance.ProposalChange, string(key), daoID)
+	if r.untold != nil {
+		r.untold.daos[daoID] = true
+	}
+}
+
+// publishNames makes the pages stale that show names which batches have changed: ballots, and rankings and
+// signals of DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
+// one of an active voter is in the ballots of thousands of proposals, whose own answers stay as they are.
+func (r *run) publishNames(ctx context.Context) error {
+	subjects, err := records.NamedSubjects(ctx, r.Warehouse, r.Batches)
+	if err != nil {
+		return err
+	}
+	daos := map[string]bool{}
+	for _, s := range subjects {
+		r.writer.RaiseVersion(ctx, query.Ballots{Proposal: s.Key}.Scope())
+		daos[s.DAOID] = true
+	}
+	for id := range daos {
+		r.writer.RaiseVersion(ctx, query.Voters{DAOID: id}.Scope())
+		r.writer.RaiseVersion(ctx, query.Signals{DAOID: id}.Scope())
+	}
+	if len(daos) > 0 {
+		r.writer.RaiseVersion(ctx, query.Signals{}.Scope())
+	}
+	return r.writer.Flush(ctx)
 }
 
 // writeChanges flushes what was written so far, and adds its keys to the log of changes.
@@ -219,7 +234,7 @@ func (r *run) writeChanges(ctx context.Context) error {
 }
 
 func (r *run) head() cache.View {
-	return cache.View{DataAsOf: governance.TimestampOf(r.at), Readiness: governance.Ready}
+	return cache.View{DataAsOf: governance.TimestampOf(r.At), Readiness: governance.Ready}
 }
 
 // hasView reports whether Redis holds a view. After a flush it does not, and what is not

@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -83,8 +84,8 @@ type Publisher struct {
 	committed chan struct{}
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
-	// full is the publication of everything, if one runs.
-	full fullPublication
+	// full is closed at the end of the publication of everything that runs; nil for none.
+	full atomic.Pointer[chan struct{}]
 	// totals are the totals of large proposals, and corrections what differed from a recount.
 	totals *rangeSums[record.RefHash, counts.VoteTotals]
 	// voters have the participation in large DAOs.

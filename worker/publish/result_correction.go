@@ -52,7 +52,7 @@ func (p *proposalPublication) recordCorrections(
 	if err != nil {
 		return err
 	}
-	anyArrive, err := records.Arriving(ctx, p.Warehouse, refs, nil, p.at)
+	anyArrive, err := records.Arriving(ctx, p.Warehouse, refs, nil, p.At)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *proposalPublication) recordCorrections(
 		}
 		arrives := anyArrive
 		if arrives {
-			if arrives, err = records.Arriving(ctx, p.Warehouse, []record.RefHash{ref}, nil, p.at); err != nil {
+			if arrives, err = records.Arriving(ctx, p.Warehouse, []record.RefHash{ref}, nil, p.At); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (p *proposalPublication) correctedBy(was counts.ProposalState, e *evaluatio
 	if !isFinal(was) {
 		return c
 	}
-	is := e.state(p.revision)
+	is := e.state(p.Revision)
 	if !isFinal(is) {
 		return c
 	}
@@ -101,8 +101,8 @@ func (p *proposalPublication) correctedBy(was counts.ProposalState, e *evaluatio
 			continue
 		}
 		c.corrections = append(c.corrections, counts.Correction{
-			Ref: was.Ref, FromRevision: was.Revision, Revision: p.revision, Correction: governance.Correction{
-				Field: f.field, From: *f.text, To: next.text, At: governance.TimestampOf(p.at), Reason: correctionReason(was, is),
+			Ref: was.Ref, FromRevision: was.Revision, Revision: p.Revision, Correction: governance.Correction{
+				Field: f.field, From: *f.text, To: next.text, At: governance.TimestampOf(p.At), Reason: correctionReason(was, is),
 			},
 		})
 	}
@@ -149,7 +149,7 @@ func (p *proposalPublication) wasWhole(c correctedResult) bool {
 		return false // nothing was counted: its ballots are the first
 	}
 	is, reason := c.is, c.corrections[0].Reason
-	ended, cameAt := p.sourceOf(c.evaluation).FirstImportEndedAt, governance.TimestampOf(p.at)
+	ended, cameAt := p.sourceOf(c.evaluation).FirstImportEndedAt, governance.TimestampOf(p.At)
 	switch {
 	case reason == governance.UpstreamRecount:
 		cameAt = c.evaluation.proposal.ObservedAt
@@ -164,7 +164,7 @@ func (p *proposalPublication) wasWhole(c correctedResult) bool {
 
 // stateOf returns the state of a proposal, with whether its result is confirmed.
 func (p *proposalPublication) stateOf(e *evaluation) counts.ProposalState {
-	state, follow := e.state(p.revision), p.sourceOf(e).Follow
+	state, follow := e.state(p.Revision), p.sourceOf(e).Follow
 	state.Confirmed = isFinal(state) && (state.Basis == governance.UpstreamBasis || e.proposal.StatedVotes != nil ||
 		follow != nil && follow.Complete)
 	return state

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 
 	"pnyx/cache"
 	"pnyx/warehouse"
@@ -33,7 +32,7 @@ type workload struct {
 	// proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
-	// daos are published in addition to the proposals' DAOs.
+	// daos are published, and those that proposals belong or belonged to.
 	daos   map[string]bool
 	topics topicScope
 }
@@ -244,12 +243,10 @@ func (s *topicScope) addForums(catalog records.Catalog) {
 }
 
 // untold is what a publication of everything tells of in the log of changes: what a publication
-// of changes would have published. It is safe for concurrent use.
+// of changes would have published.
 type untold struct {
 	proposals map[record.RefHash]bool
-
-	mu   sync.Mutex
-	daos map[string]bool
+	daos      map[string]bool
 }
 
 func newUntold(work workload) *untold {
@@ -262,19 +259,4 @@ func newUntold(work workload) *untold {
 
 func (u *untold) hasProposal(ref record.RefHash) bool { return u == nil || u.proposals[ref] }
 
-func (u *untold) hasDAO(id string) bool {
-	if u == nil {
-		return true
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.daos[id]
-}
-
-func (u *untold) addDAO(id string) {
-	if u != nil {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.daos[id] = true
-	}
-}
+func (u *untold) hasDAO(id string) bool { return u == nil || u.daos[id] }

@@ -80,7 +80,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 		return err
 	}
 	for _, sorted := range stale {
-		if p.full.running() != nil {
+		if p.full.Load() != nil {
 			return nil
 		}
 		if err := p.buildSortedCopy(ctx, sorted); err != nil {

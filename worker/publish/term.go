@@ -110,8 +110,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 		return err
 	}
 	if forged {
-		t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
-			"publishing everything again: Redis holds a revision that no publisher has given",
+		t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: Redis holds a revision that no publisher has given",
 			slog.Uint64("revision", published.Revision))
 		return t.publishAll(ctx, now, runIDs)
 	}
@@ -122,15 +121,18 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 		return t.republishAll(ctx, now, runIDs, published.ServerRunIDs)
 	}
 	if found.RepublishRequested {
-		return t.republishCorrupt(ctx, now, runIDs)
+		t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: a view is missing or does not decode")
+		if err := t.publishAll(ctx, now, runIDs); err != nil {
+			return err
+		}
+		return t.publisher.Store.CompleteRepublish(ctx)
 	}
 	ended, err := t.previousFormatEnded(ctx, now)
 	if err != nil {
 		return err
 	}
 	if ended {
-		t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo,
-			"publishing everything again: the last worker of the previous cache format has ended")
+		t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "publishing everything again: the last worker of the previous cache format has ended")
 		return t.publishAll(ctx, now, runIDs)
 	}
 	if t.processed == nil {
@@ -233,16 +235,6 @@ func (t *leaderTerm) republish(ctx context.Context, now time.Time, runIDs string
 	return t.publishAll(ctx, now, runIDs)
 }
 
-// republishCorrupt runs a full publication because a node found a view that it cannot decode.
-func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
-	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
-		"publishing everything again: a view is missing or does not decode")
-	if err := t.publishAll(ctx, now, runIDs); err != nil {
-		return err
-	}
-	return t.publisher.Store.CompleteRepublish(ctx)
-}
-
 // previousFormatEnded checks from time to time whether workers of the previous cache format,
 // which led during an upgrade or a rollback, have ended.
 func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bool, error) {
@@ -257,7 +249,7 @@ func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bo
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
-	defer t.publisher.full.begin()()
+	defer t.publisher.beginFull()()
 	key, err := stored.NewAccounts(t.publisher.Warehouse).SigningKey(ctx, "cursor")
 	if err != nil {
 		return err

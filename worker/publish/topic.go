@@ -135,7 +135,7 @@ func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluat
 		e := &evaluations[i]
 		t.daos[e.identity.DAOID] = true
 		t.writeTopic(ctx, e)
-		states[i] = e.state(t.revision)
+		states[i] = e.state(t.Revision)
 	}
 	if err := t.writer.Flush(ctx); err != nil {
 		return err

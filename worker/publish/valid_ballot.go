@@ -21,7 +21,7 @@ func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	case p.Provider.IsOnchain():
 		return false
 	}
-	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || hasOtherForms(p, t)
+	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || len(strays(t, choices)) > 0 || hasOtherForms(p, t)
 }
 
 // hasOtherForms reports whether ballots state their choices in another form than valid ones.

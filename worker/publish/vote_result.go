@@ -94,7 +94,7 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 		countable = false
 	}
 	c.unbalanced = cmp.Or(err, checkBalance(p, valid.totals))
-	c.supporting = valid.totals.SupportingPower.Sub(strayPower(p, valid.totals, c.choices))
+	c.supporting = supportingPower(p, valid.totals, c.choices)
 	if countable {
 		c.counted = make([]governance.Score, len(c.choices))
 		for i, choice := range c.choices {
@@ -116,7 +116,7 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 	c.flags = append(ballotFlags(c.held, c.coverage), raised(map[governance.QualityFlag]bool{
 		rules.ChoicesDerived:     derived,
 		rules.ScoresUnavailable:  c.ready() && c.scores == nil,
-		rules.BallotsInvalid:     len(c.choices) > 0 && (invalid || c.held.Forms[counts.Malformed] > 0 || !derived && hasStray(valid.totals, c.choices)),
+		rules.BallotsInvalid:     len(c.choices) > 0 && (invalid || c.held.Forms[counts.Malformed] > 0 || !derived && len(strays(valid.totals, c.choices)) > 0),
 		rules.TotalsFromUpstream: c.from == governance.UpstreamBasis,
 		rules.Provisional:        p.Provisional || c.from == governance.UpstreamBasis && !final,
 	})...)
@@ -176,31 +176,24 @@ func choicesOf(p records.Proposal, t counts.VoteTotals) (choices []governance.Ch
 	return choices, len(choices) > 0
 }
 
-// strayPower returns the power that ballots give to choices that do not exist. Ballots on
-// several choices are in it with what they give to these.
-func strayPower(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) (power decimal.Decimal) {
-	if !givesPowerOnce(p.VoteType) {
-		return power
-	}
-	for key, score := range t.Choices {
-		if !hasChoice(choices, key) {
-			power = power.Add(score.Power)
+// supportingPower returns the power of ballots without what they give to choices that do not exist.
+func supportingPower(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) decimal.Decimal {
+	power := t.SupportingPower
+	if givesPowerOnce(p.VoteType) {
+		for _, score := range strays(t, choices) {
+			power = power.Sub(score.Power)
 		}
 	}
 	return power
 }
 
-func hasStray(t counts.VoteTotals, choices []governance.Choice) bool {
-	for key := range t.Choices {
-		if !hasChoice(choices, key) {
-			return true
-		}
+// strays returns what ballots give to choices that do not exist.
+func strays(t counts.VoteTotals, choices []governance.Choice) map[string]governance.Score {
+	found := maps.Clone(t.Choices)
+	for _, choice := range choices {
+		delete(found, choice.Key)
 	}
-	return false
-}
-
-func hasChoice(choices []governance.Choice, key string) bool {
-	return slices.ContainsFunc(choices, func(c governance.Choice) bool { return c.Key == key })
+	return found
 }
 
 // unstatedKeys returns the keys of the choices that ballots and scores imply.
@@ -242,7 +235,7 @@ func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (score
 func quadraticScores(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) map[string]governance.Score {
 	roots := warehouse.Values(choices, func(choice governance.Choice) decimal.Decimal { return t.RootSums[choice.Key] })
 	scores := map[string]governance.Score{}
-	for i, power := range governance.QuadraticScores(t.SupportingPower.Sub(strayPower(p, t, choices)), roots) {
+	for i, power := range governance.QuadraticScores(supportingPower(p, t, choices), roots) {
 		key := choices[i].Key
 		scores[key] = governance.Score{Votes: t.Choices[key].Votes, Power: power}
 	}
