@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -13,10 +12,10 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error) {
+func (p *page) ballots(ctx context.Context, q query.Ballots) (any, error) {
 	var detail governance.ProposalRow
 	var rows []pages.LatestBallot
-	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
+	err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
 		describe := func() (err error) {
 			if detail, err = p.proposalDetail(ctx, q.Proposal); err == nil {
 				_, err = p.setBallotCoverage(ctx, q.Proposal)
@@ -36,27 +35,20 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 		rows, err = pages.ListBallots(ctx, p.Warehouse, pages.BallotSource{Ref: ref.Hash()}, q)
 		return err
 	})
-	if err != nil || !there {
-		return p.absent(), err
+	if err != nil {
+		return nil, err
 	}
 	ballots := ballotRows(rows, choicesOf(detail.Choices, detail.Bounds))
-	err = nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
-	if err != nil {
-		return cache.View{}, err
-	}
-	return cache.NewView(p.head, ballots)
+	return ballots, nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
 }
 
 // setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote
 // summary does, which it returns; it states nothing while there is none. Where upstream has some,
 // and none is held, the ballots are not available.
 func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey) (summary governance.VoteSummary, err error) {
-	view, err := p.Store.View(ctx, cache.VoteSummaryKey(key))
-	if err == nil {
-		err = view.Decode(&summary)
-	}
+	summary, err = readView[governance.VoteSummary](ctx, p, cache.VoteSummaryKey(key))
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		return governance.VoteSummary{}, fmt.Errorf("read the vote summary of %s: %w", key, err)
+		return governance.VoteSummary{}, err
 	}
 	p.head.VoteCoverage = summary.CoverageStatus.OfBallots()
 	if summary.CoverageStatus == governance.CoverageUnavailable {
@@ -65,17 +57,8 @@ func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey
 	return summary, nil
 }
 
-// proposalDetail reads the published detail of a proposal, whose choices and identity a
-// page of ballots needs.
-func (p *page) proposalDetail(ctx context.Context, key governance.ProposalKey) (detail governance.ProposalRow, err error) {
-	view, err := p.Store.View(ctx, cache.ProposalDetailKey(key))
-	if err == nil {
-		err = view.Decode(&detail)
-	}
-	if err != nil {
-		return governance.ProposalRow{}, fmt.Errorf("read proposal %s: %w", key, err)
-	}
-	return detail, nil
+func (p *page) proposalDetail(ctx context.Context, key governance.ProposalKey) (governance.ProposalRow, error) {
+	return readView[governance.ProposalRow](ctx, p, cache.ProposalDetailKey(key))
 }
 
 type voteChoices struct {

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -46,61 +47,63 @@ type exported struct {
 // isFinal reports whether the vote is closed, and all of its ballots are held.
 func (e exported) isFinal() bool { return e.closed && e.summary.CoverageStatus == governance.Complete }
 
-// exported reads the proposal of an export; there is false when it is not published.
-func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exported, version cache.Version, there bool, err error) {
-	if version, there, err = p.version(ctx, query.Ballots{Proposal: key}.Scope()); err != nil || !there {
-		return exported{}, version, false, err
+// exported reads the proposal of an export. The error is errAbsent if it is not published.
+func (p *page) exported(ctx context.Context, key governance.ProposalKey) (exported, cache.Version, error) {
+	version, there, err := p.version(ctx, query.Ballots{Proposal: key}.Scope())
+	if err != nil || !there {
+		return exported{}, version, cmp.Or(err, errAbsent)
 	}
 	detail, err := p.proposalDetail(ctx, key)
 	if err != nil {
-		return exported{}, version, false, err
+		return exported{}, version, err
 	}
 	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
 	return exported{
 		key: key, ref: ref.Hash(), choices: choicesOf(detail.Choices, detail.Bounds), closed: detail.LifecycleStatus == governance.Closed,
 		flagged: detail.Flagged,
-	}, version, true, nil
+	}, version, nil
 }
 
 // ballotExport builds a manifest without its parts: the sorted copy of a large proposal is
 // exported, and the ballots themselves of any other.
-func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.View, error) {
+func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	of, version, there, err := p.exported(ctx, q.Proposal)
-	if err != nil || !there {
-		return p.absent(), err
+	of, version, err := p.exported(ctx, q.Proposal)
+	if err != nil {
+		return nil, err
 	}
 	if of.summary, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.key)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	if published.Votes < pages.SortedCopyThreshold {
 		return p.smallExport(ctx, of)
 	}
 	generation, err := p.chooseCopy(ctx, of, published.Generation)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	if generation == 0 || generation != version.Generation {
 		p.head.Revision-- // stale after manifestTTL: no publication tells that the next copy is there
 	}
 	copied, err := pages.CountCopiedBallots(ctx, p.Warehouse, generation)
-	if err != nil {
-		return cache.View{}, err
+	if err != nil || copied.Votes == 0 {
+		return nil, cmp.Or(err, errWithheld) // the copy is not there yet, or was just replaced
 	}
-	if copied.Votes == 0 {
-		return cache.Withheld(p.head) // the copy is not there yet, or was just replaced
+	return of.manifest(of.copyRevision(generation), copied.Votes, copied.Power, generation == version.Generation), nil
+}
+
+// manifest describes some ballots: those of a published result, or of a copy that is not its own.
+func (e exported) manifest(revision string, votes uint64, power decimal.Decimal, isCurrent bool) governance.BallotExport {
+	return governance.BallotExport{
+		ProposalKey: e.key, Revision: revision, Votes: governance.CountOf(votes), VotingPower: governance.DecimalOf(power),
+		Basis: e.summary.Basis, Totals: e.summary.Totals, Flagged: e.flagged, Final: e.isFinal() && isCurrent,
 	}
-	return cache.NewView(p.head, governance.BallotExport{
-		ProposalKey: of.key, Revision: of.copyRevision(generation),
-		Votes: governance.CountOf(copied.Votes), VotingPower: governance.DecimalOf(copied.Power),
-		Basis: of.summary.Basis, Totals: of.summary.Totals, Flagged: of.flagged, Final: of.isFinal() && generation == version.Generation,
-	})
 }
 
 // chooseCopy returns the sorted copy to export, and has it kept: the current one, or of an
@@ -156,37 +159,54 @@ func generationOf(revision string) uint64 {
 }
 
 // smallExport exports ballots that are read at once: their bytes are what the revision names.
-func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error) {
+func (p *page) smallExport(ctx context.Context, of exported) (any, error) {
 	rows, err := pages.ExportBallots(ctx, p.Warehouse, pages.BallotSource{Ref: of.ref}, 1, query.ExportRows+1)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	if len(rows) > query.ExportRows {
 		p.head.Revision--
-		return cache.Withheld(p.head) // the sorted copy is not there yet
+		return nil, errWithheld // the sorted copy is not there yet
 	}
 	revision, err := of.contentRevision(rows)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	power := decimal.Zero
 	for _, row := range rows {
 		one, err := decimal.NewFromString(string(row.VotingPower))
 		if err != nil {
-			return cache.View{}, fmt.Errorf("read the voting power of a ballot: %w", err)
+			return nil, fmt.Errorf("read the voting power of a ballot: %w", err)
 		}
 		power = power.Add(one)
 	}
-	return cache.NewView(p.head, governance.BallotExport{
-		ProposalKey: of.key, Revision: revision, Votes: governance.CountOf(uint64(len(rows))),
-		VotingPower: governance.DecimalOf(power), Basis: of.summary.Basis, Totals: of.summary.Totals, Flagged: of.flagged, Final: of.isFinal(),
-	})
+	return of.manifest(revision, uint64(len(rows)), power, true), nil
 }
 
 func (e exported) contentRevision(rows []pages.LatestBallot) (string, error) {
 	var text bytes.Buffer
 	err := writeBallots(&text, governance.ExportNDJSON, rows, e.choices)
 	return "b" + shortDigest(text.Bytes(), 16), err
+}
+
+func writeBallots(w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices) error {
+	to := newRowWriter[governance.ExportedBallot](w, format)
+	if format == governance.ExportCSV {
+		// The order that the columns have had from the beginning.
+		to = csvRows[governance.ExportedBallot](w, "voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label",
+			"votingPower", "votedAt", "transactionHash", "reason", "invalid")
+	}
+	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
+		for _, ballot := range ballotRows(chunk, choices) {
+			if err := to.write(ballot.ExportedBallot); err != nil {
+				return fmt.Errorf("write a ballot: %w", err)
+			}
+		}
+	}
+	if err := to.flush(); err != nil {
+		return fmt.Errorf("write ballots: %w", err)
+	}
+	return nil
 }
 
 func shortDigest(text []byte, size int) string {
@@ -196,23 +216,19 @@ func shortDigest(text []byte, size int) string {
 
 // ballotPart builds a part of an export. It is absent where the ballots that the revision
 // names cannot be read any more.
-func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, error) {
-	of, version, there, err := p.exported(ctx, q.Proposal)
+func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (any, error) {
+	of, version, err := p.exported(ctx, q.Proposal)
 	p.head.Revision = version.Revision
-	if err != nil || !there {
-		return p.absent(), err
+	if err != nil {
+		return nil, err
 	}
 	rows, err := p.exportedRows(ctx, of, q)
 	if err != nil || len(rows) == 0 {
-		return p.absent(), err
+		return nil, cmp.Or(err, errAbsent)
 	}
-	file, err := compressRows(q.Format, func(w io.Writer) error {
+	return compressRows(q.Format, func(w io.Writer) error {
 		return writeBallots(w, q.Format, rows, of.choices)
 	})
-	if err != nil {
-		return cache.View{}, err
-	}
-	return cache.NewView(p.head, file)
 }
 
 // exportedRows reads the ballots of a part; none where they are not those that the revision names.

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-type builder func(context.Context, *page, cache.PageRequest) (cache.View, error)
+// builder returns the payload of a page, errAbsent or errWithheld.
+type builder func(context.Context, *page, cache.PageRequest) (any, error)
 
 // kindOfPage says how pages of one kind are built.
 type kindOfPage struct {
@@ -69,11 +71,11 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 
 // build decodes the query of a request for one kind of page. Lists read one row more
 // than a page shows.
-func build[Query query.Page](read func(*page, context.Context, Query) (cache.View, error)) builder {
-	return func(ctx context.Context, p *page, r cache.PageRequest) (cache.View, error) {
+func build[Query query.Page](read func(*page, context.Context, Query) (any, error)) builder {
+	return func(ctx context.Context, p *page, r cache.PageRequest) (any, error) {
 		var q Query
 		if err := r.Decode(&q); err != nil {
-			return cache.View{}, err
+			return nil, err
 		}
 		if list, is := any(&q).(interface{ ReadAhead() }); is {
 			list.ReadAhead()
@@ -84,21 +86,22 @@ func build[Query query.Page](read func(*page, context.Context, Query) (cache.Vie
 
 // topics builds a page of topics. A scope without a version has had nothing published yet: the
 // first publication of it sets one, which makes the page stale.
-func (p *page) topics(ctx context.Context, q query.Topics) (cache.View, error) {
+func (p *page) topics(ctx context.Context, q query.Topics) (any, error) {
 	version, _, err := p.version(ctx, q.Scope())
 	if err != nil {
-		return cache.View{}, err
-	}
-	rows, err := pages.ListTopics(ctx, p.Warehouse, q)
-	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	p.head.Revision = version.Revision
-	return cache.NewView(p.head, rows)
+	return pages.ListTopics(ctx, p.Warehouse, q)
 }
 
-// errUnknownKind is a request that only another version of this program can answer.
-var errUnknownKind = errors.New("unknown kind of page")
+var (
+	// errUnknownKind is a request that only another version of this program can answer.
+	errUnknownKind = errors.New("unknown kind of page")
+	// errAbsent makes a page say that its subject does not exist, errWithheld that it is not there yet.
+	errAbsent   = errors.New("the subject does not exist")
+	errWithheld = errors.New("the page is not there yet")
+)
 
 // build makes the page of a request. version is its scope's if it was read a moment ago, or zero.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (_ cache.View, err error) {
@@ -110,7 +113,17 @@ func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.V
 	p := &page{Filler: f, scope: r.Scope, read: version, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
 	}}
-	return kind.build(ctx, p, r)
+	payload, err := kind.build(ctx, p, r)
+	switch {
+	case errors.Is(err, errAbsent):
+		p.head.Absent = true
+		return p.head, nil
+	case errors.Is(err, errWithheld):
+		return cache.Withheld(p.head)
+	case err != nil:
+		return cache.View{}, err
+	}
+	return cache.NewView(p.head, payload)
 }
 
 type page struct {
@@ -123,9 +136,16 @@ type page struct {
 	read  cache.Version
 }
 
-func (p *page) absent() cache.View {
-	p.head.Absent = true
-	return p.head
+// readView decodes a published view. The error is cache.ErrMiss if there is none.
+func readView[Payload any](ctx context.Context, p *page, key cache.Key) (payload Payload, err error) {
+	view, err := p.Store.View(ctx, key)
+	if err == nil {
+		err = view.Decode(&payload)
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", key, err)
+	}
+	return payload, err
 }
 
 // version reads the version of a scope; there is false when it has none, and the revision is
@@ -165,16 +185,14 @@ func (p *page) checkUnpublished(ctx context.Context, subject cache.Key) error {
 }
 
 // fromSortedCopy calls read with the generation of the sorted copy that a version names,
-// zero without one, and reports whether there is a version. A generation that is replaced
+// zero without one. The error is errAbsent if there is no version. A generation that is replaced
 // meanwhile may be gone, and a part of the page with it: read is called again with the next.
-func (p *page) fromSortedCopy(
-	ctx context.Context, scope query.Scope, read func(generation uint64) error,
-) (there bool, err error) {
+func (p *page) fromSortedCopy(ctx context.Context, scope query.Scope, read func(generation uint64) error) error {
 	version, there, err := p.version(ctx, scope)
 	for there && err == nil {
 		before := version
 		if err := read(before.Generation); err != nil {
-			return false, err
+			return err
 		}
 		if before.Generation != 0 {
 			version, there, err = p.version(ctx, scope)
@@ -183,10 +201,10 @@ func (p *page) fromSortedCopy(
 			if p.head.Revision = before.Revision; before.Generation != 0 { // as of the numbers that the copy matches
 				p.head.DataAsOf = governance.TimestampOfRevision(before.Revision)
 			}
-			return true, nil
+			return nil
 		}
 	}
 	// A tombstone replaces the page that was there.
 	p.head.Revision = version.Revision
-	return false, err
+	return cmp.Or(err, errAbsent)
 }

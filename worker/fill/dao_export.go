@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,19 +28,16 @@ const (
 	textPerRow = 256
 )
 
-func (p *page) daoExport(ctx context.Context, q query.DAOExport) (cache.View, error) {
+func (p *page) daoExport(ctx context.Context, q query.DAOExport) (any, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	p.head.Revision-- // stale after manifestTTL: no publication tells of events and sorted copies
-	export, there, err := p.planExport(ctx, q)
-	switch {
-	case errors.Is(err, cache.ErrMiss): // of what is being published, or of a copy that is being made
-		return cache.Withheld(p.head)
-	case err != nil || !there:
-		return p.absent(), err
+	export, err := p.planExport(ctx, q)
+	if errors.Is(err, cache.ErrMiss) { // of what is being published, or of a copy that is being made
+		err = errWithheld
 	}
-	return cache.NewView(p.head, export)
+	return export, err
 }
 
 // exportPlan divides the rows of a DAO into units and these into parts.
@@ -56,13 +52,13 @@ type exportPlan struct {
 	size  int
 }
 
-// planExport returns a manifest; there is false for a DAO that is not published.
-func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.DAOExport, there bool, err error) {
+// planExport returns a manifest. The error is errAbsent for a DAO that is not published.
+func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.DAOExport, err error) {
 	dao, err := p.Store.DAORow(ctx, q.DAOID)
 	if errors.Is(err, cache.ErrMiss) {
-		return export, false, nil
+		return export, errAbsent
 	} else if err != nil {
-		return export, false, err
+		return export, err
 	}
 	// What is published from here on is told after this place.
 	head, err := p.Store.ChangeHead(ctx)
@@ -70,7 +66,7 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 		err = fmt.Errorf("%w: there are no changes yet", cache.ErrMiss)
 	}
 	if err != nil {
-		return export, false, err
+		return export, err
 	}
 	export.DAOID, export.Revision = q.DAOID, governance.CountOf(head.Last.Time*1000)
 	own := *p // its head is not the manifest's
@@ -78,12 +74,12 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	if q.Since != 0 {
 		export.Since = new(governance.CountOf(uint64(q.Since)))                                                                     //nolint:gosec // not negative
 		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil { //nolint:gosec // not negative
-			return export, true, err
+			return export, err
 		}
 	}
 	for _, add := range []func(context.Context) error{plan.addProposals, plan.addTopics, plan.addEvents} {
 		if err := add(ctx); err != nil {
-			return export, false, err
+			return export, err
 		}
 	}
 	for _, kind := range governance.ExportRowKinds() { // what changed and nothing has any more
@@ -94,11 +90,11 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	export.Units, export.Parts = plan.parts, make([]governance.DAOExportPart, len(plan.parts))
 	for i, units := range plan.parts {
 		if export.Parts[i], err = describePart(units); err != nil {
-			return export, false, err
+			return export, err
 		}
 		addCounts(&export.Rows, export.Parts[i].Rows)
 	}
-	return export, true, nil
+	return export, nil
 }
 
 // selectChanges restricts the plan to what has changed after a place in the log of changes, and up
@@ -279,7 +275,7 @@ func describePart(units []cache.ExportUnit) (part governance.DAOExportPart, err 
 	if err != nil {
 		return part, fmt.Errorf("encode a part of an export: %w", err)
 	}
-	part.Digest = base64.RawURLEncoding.EncodeToString(hashOf(append(text, exportFormat...)))
+	part.Digest = shortDigest(append(text, exportFormat...), 16)
 	part.Final = true
 	for _, unit := range units {
 		part.Final = part.Final && unit.Final

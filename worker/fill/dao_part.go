@@ -23,14 +23,14 @@ var errPartChanged = errors.New("the rows of the part have changed")
 
 // daoPart builds a part of an export of a DAO. It is absent where the rows that the digest names
 // cannot be read any more.
-func (p *page) daoPart(ctx context.Context, q query.DAOPart) (cache.View, error) {
+func (p *page) daoPart(ctx context.Context, q query.DAOPart) (any, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	p.head.FreshUntil = nil
 	part, err := p.findPart(ctx, q)
-	if err != nil || part.units == nil {
-		return p.absent(), err
+	if err != nil {
+		return nil, err
 	}
 	file, err := compressRows(q.Format, func(w io.Writer) error {
 		part.to = newRowWriter[governance.DAOExportRow](w, q.Format)
@@ -40,12 +40,12 @@ func (p *page) daoPart(ctx context.Context, q query.DAOPart) (cache.View, error)
 		return part.to.flush()
 	})
 	if errors.Is(err, errPartChanged) || errors.Is(err, cache.ErrMiss) { // or a proposal or topic is gone
-		return p.absent(), nil
+		return nil, errAbsent
 	}
 	if err != nil {
-		return cache.View{}, fmt.Errorf("write part %s of %s: %w", q.Digest, q.DAOID, err)
+		return nil, fmt.Errorf("write part %s of %s: %w", q.Digest, q.DAOID, err)
 	}
-	return cache.NewView(p.head, file)
+	return file, nil
 }
 
 type partWriter struct {
@@ -58,10 +58,9 @@ type partWriter struct {
 	to           rowWriter[governance.DAOExportRow]
 }
 
-// findPart finds the units of a part in the manifest that is stored, or else in the current one;
-// none where it is in neither.
+// findPart finds the units of a part in the manifest that is stored, or else in the current one. The
+// error is errAbsent where it is in neither.
 func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, error) {
-	part := &partWriter{page: p, rows: pages.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID}
 	whole := query.DAOExport{DAOID: q.DAOID, Since: q.Since}
 	var export cache.DAOExport
 	stored, _, err := p.Store.Page(ctx, cache.NewPageRequest(whole))
@@ -74,15 +73,14 @@ func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, erro
 	isPart := func(part governance.DAOExportPart) bool { return part.Digest == q.Digest }
 	i := slices.IndexFunc(export.Parts, isPart)
 	if i < 0 {
-		var there bool
-		if export, there, err = p.planExport(ctx, whole); err != nil || !there {
-			return part, err
+		if export, err = p.planExport(ctx, whole); err != nil {
+			return nil, err
 		}
 		if i = slices.IndexFunc(export.Parts, isPart); i < 0 {
-			return part, nil
+			return nil, errAbsent
 		}
 	}
-	part.units = export.Units[i]
+	part := &partWriter{page: p, rows: pages.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, units: export.Units[i]}
 	if q.Since != 0 {
 		var until uint64
 		if _, err := fmt.Sscan(string(export.Revision), &until); err != nil {

@@ -12,27 +12,23 @@ import (
 )
 
 // delegates builds a page of a DAO's delegates. It has no version: tokens state power in most blocks.
-func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, error) {
+func (p *page) delegates(ctx context.Context, q query.Delegates) (any, error) {
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	if _, err := p.Store.View(ctx, cache.DAODetailKey(q.DAOID)); errors.Is(err, cache.ErrMiss) {
-		return p.absent(), nil
+		return nil, errAbsent
 	} else if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	rows, err := pages.ListDelegates(ctx, p.Warehouse, q)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	err = nameRows(ctx, p, rows, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
-	if err != nil {
-		return cache.View{}, err
-	}
-	return cache.NewView(p.head, rows)
+	return rows, nameRows(ctx, p, rows, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
 }
 
-func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (cache.View, error) {
+func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (any, error) {
 	return ofVoter(ctx, p, q, q.Voter, func(ctx context.Context, w *warehouse.Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
 		rows, err := pages.ListVoterDelegations(ctx, w, q)
 		if err != nil {
@@ -44,31 +40,21 @@ func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (
 	})
 }
 
-func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, error) {
+func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (any, error) {
 	return ofVoter(ctx, p, q, q.Voter, pages.ListOpenVotes)
 }
 
-// ofVoter builds a page of what a query selects of a voter. Without rows, either it selects none, or
-// there is no such voter.
+// ofVoter reads what a query selects of a voter. Without rows, either it selects none, or there is no
+// such voter.
 func ofVoter[Query, Row any](
 	ctx context.Context, p *page, q Query, voter query.Voter, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
-) (cache.View, error) {
+) ([]Row, error) {
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	rows, err := list(ctx, p.Warehouse, q)
-	if err != nil {
-		return cache.View{}, err
+	if err == nil && len(rows) == 0 {
+		_, err = p.voterProfile(ctx, voter)
 	}
-	if len(rows) > 0 {
-		return cache.NewView(p.head, rows)
-	}
-	profile, err := pages.VoterProfile(ctx, p.Warehouse, string(voter))
-	if err != nil {
-		return cache.View{}, err
-	}
-	if profile.DAOs == nil {
-		return p.absent(), nil
-	}
-	return cache.NewView(p.head, rows)
+	return rows, err
 }

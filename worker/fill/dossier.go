@@ -26,47 +26,36 @@ const (
 )
 
 // dossier builds what is computed about a proposal for its evidence.
-func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error) {
+func (p *page) dossier(ctx context.Context, q query.Dossier) (any, error) {
 	began := time.Now()
 	if err := p.setPublishedHead(ctx, dossierTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	row, err := p.proposalDetail(ctx, q.Proposal)
-	if err != nil {
-		if errors.Is(err, cache.ErrMiss) {
-			return p.absent(), nil
-		}
-		return cache.View{}, err
+	if errors.Is(err, cache.ErrMiss) {
+		return nil, errAbsent
+	} else if err != nil {
+		return nil, err
 	}
 	f := dossier.Facts{AsOf: p.head.DataAsOf, Detail: row.ProposalDetail}
 	if f.Votes, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	view, err := p.Store.View(ctx, cache.EvidenceKey(q.Proposal))
+	published, err := readView[governance.Evidence](ctx, p, cache.EvidenceKey(q.Proposal))
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		return cache.View{}, err
+		return nil, err
 	}
-	if err == nil {
-		var published governance.Evidence
-		if err := view.Decode(&published); err != nil {
-			return cache.View{}, err
-		}
-		f.Quality, f.Conflicts = published.QualityFlags, published.Warnings
-	}
-	if there, err := p.readFacts(ctx, &f); err != nil || !there {
-		return p.absent(), err
+	f.Quality, f.Conflicts = published.QualityFlags, published.Warnings
+	if err := p.readFacts(ctx, &f); err != nil {
+		return nil, err
 	}
 	isInvalid := invalidIn(row)
 	for i, ballot := range f.Ballots {
 		f.Ballots[i].Invalid = isInvalid(ballot)
 	}
 	intelligence, err := dossier.Compose(f)
-	if err != nil {
-		return cache.View{}, err
-	}
-	until := governance.TimestampOf(time.Now().Add(max(dossierTTL, dossierRest*time.Since(began))))
-	p.head.FreshUntil = &until
-	return cache.NewView(p.head, intelligence)
+	p.head.FreshUntil = new(governance.TimestampOf(time.Now().Add(max(dossierTTL, dossierRest*time.Since(began)))))
+	return intelligence, err
 }
 
 // invalidIn returns what reports whether a ballot of a vote is invalid, as in the vote summary.
@@ -84,14 +73,14 @@ func invalidIn(of governance.ProposalRow) func(pages.CountedBallot) bool {
 // maxSharedBallots is how many ballots a vote has at most whose records are read together with other votes.
 const maxSharedBallots = 2000
 
-// readFacts reads the records that a dossier rests on; there is false if the proposal is gone.
-func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err error) {
+// readFacts reads the records that a dossier rests on. The error is errAbsent if the proposal is gone.
+func (p *page) readFacts(ctx context.Context, f *dossier.Facts) error {
 	read := func(ctx context.Context, w *warehouse.Warehouse, of []*dossier.Facts) ([]*dossier.Facts, error) {
 		return of, dossier.Read(ctx, w, of)
 	}
 	held, err := strconv.ParseUint(string(f.Votes.Held.Votes), 10, 64)
 	if err != nil {
-		return false, fmt.Errorf("count the ballots of %s: %w", f.Detail.ProposalKey, err)
+		return fmt.Errorf("count the ballots of %s: %w", f.Detail.ProposalKey, err)
 	}
 	if held > maxSharedBallots {
 		_, err = warehouse.Alone(ctx, func(ctx context.Context) ([]*dossier.Facts, error) {
@@ -100,5 +89,8 @@ func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err
 	} else {
 		_, err = warehouse.Share(ctx, p.Warehouse, "dossiers", f, read)
 	}
-	return f.Proposal.Ref != record.RefHash{}, err
+	if err == nil && f.Proposal.Ref == (record.RefHash{}) {
+		err = errAbsent
+	}
+	return err
 }

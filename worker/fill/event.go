@@ -16,22 +16,22 @@ import (
 // not exist, or of a Redis that was just flushed.
 const unversionedTTL = time.Second
 
-func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
+func (p *page) events(ctx context.Context, q query.Events) (any, error) {
 	shown, err := p.shownUntil(ctx, q.Scope())
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	rows, err := feed.ListEvents(ctx, p.Warehouse, q, shown)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	names := NewDAONames(p.Store)
 	for i, row := range rows {
 		if rows[i].DAOName, err = names.Of(ctx, row.DAOID); err != nil {
-			return cache.View{}, err
+			return nil, err
 		}
 	}
-	return cache.NewView(p.head, rows)
+	return rows, nil
 }
 
 // shownUntil completes the head of a page of events or signals, and returns the time up

@@ -45,14 +45,11 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	if there, err := building.fromSortedCopy(t.Context(), scope, from); there || err != nil {
-		t.Fatalf("without a version: got %v, %v, want nothing", there, err)
+	if err := building.fromSortedCopy(t.Context(), scope, from); !errors.Is(err, errAbsent) {
+		t.Fatalf("without a version: got %v, want nothing", err)
 	}
 	replace(1, 10)
-	there, err := building.fromSortedCopy(t.Context(), scope, from)
-	if !there || err != nil {
-		t.Fatalf("got %v, %v, want a page", there, err)
-	}
+	env.MustDo(t, building.fromSortedCopy(t.Context(), scope, from))
 	if !slices.Equal(read, []uint64{10, 20}) || building.head.Revision != 2 {
 		t.Errorf("read generations %v at revision %d, want 10, then 20, at revision 2", read, building.head.Revision)
 	}
@@ -82,9 +79,9 @@ func TestAPageWhoseVersionIsLostIsNotAbsent(t *testing.T) {
 		write(c.at, c.write)
 		var errs [2]error
 		for j, scope := range []query.Scope{query.Ballots{Proposal: "p1_lost"}.Scope(), query.Voters{DAOID: "dao"}.Scope()} {
-			_, errs[j] = building.fromSortedCopy(t.Context(), scope, func(uint64) error { return nil })
+			errs[j] = building.fromSortedCopy(t.Context(), scope, func(uint64) error { return nil })
 		}
-		if errs[1] != nil || errors.Is(errs[0], cache.ErrCorrupt) != c.lost {
+		if !errors.Is(errs[1], errAbsent) || errors.Is(errs[0], cache.ErrCorrupt) != c.lost {
 			t.Errorf("%d: got %v, want the version lost: %t", i, errs, c.lost)
 		}
 	}
@@ -174,11 +171,11 @@ func TestAKeptPageIsMadeAfterTheDeadlineAndTheTimeout(t *testing.T) {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	filler := newFiller(store, time.Nanosecond, io.Discard)
 	made := 0
-	filler.kinds[query.KindDossier] = kindOfPage{build: func(ctx context.Context, p *page, _ cache.PageRequest) (cache.View, error) {
+	filler.kinds[query.KindDossier] = kindOfPage{build: func(ctx context.Context, p *page, _ cache.PageRequest) (any, error) {
 		made++
 		expired := governance.TimestampOf(time.Now().Add(-time.Second))
 		p.head.FreshUntil = &expired
-		return p.head, ctx.Err()
+		return "made", ctx.Err()
 	}, setSize: 1, sets: 1}
 	past := governance.TimestampOf(time.Now().Add(-time.Hour))
 	wanted := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: "p1_slow"}), EnqueuedAt: past, Deadline: past}
@@ -203,15 +200,15 @@ func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 	filler := newFiller(store, time.Minute, io.Discard)
 	bad := cache.NewPageRequest(query.Profile{Voter: "bad"}).Key()
 	var built sync.Map
-	filler.kinds[query.KindProfile] = kindOfPage{build: func(_ context.Context, p *page, r cache.PageRequest) (cache.View, error) {
+	filler.kinds[query.KindProfile] = kindOfPage{build: func(_ context.Context, _ *page, r cache.PageRequest) (any, error) {
 		// What is shared fails for all pages, and then the page that is the cause.
 		if _, again := built.LoadOrStore(r.Key(), true); !again {
-			return cache.View{}, errors.New("a statement failed")
+			return nil, errors.New("a statement failed")
 		}
 		if r.Key() == bad {
 			panic("a fault in what makes the page")
 		}
-		return cache.NewView(p.head, "made")
+		return "made", nil
 	}, setSize: maxSet, sets: 1}
 	var fills []cache.Fill
 	for _, voter := range []query.Voter{"0x1", "bad", "0x2"} {

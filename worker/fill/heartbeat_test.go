@@ -58,9 +58,9 @@ func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 	filler := New(Options{
 		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	filler.kinds[query.KindBallots] = kindOfPage{build: func(context.Context, *page, cache.PageRequest) (cache.View, error) {
+	filler.kinds[query.KindBallots] = kindOfPage{build: func(context.Context, *page, cache.PageRequest) (any, error) {
 		<-hook.begun
-		return cache.View{Absent: true}, nil
+		return nil, errAbsent
 	}, setSize: 1}
 	filler.fill(t.Context(), []cache.Fill{{
 		Page:     cache.NewPageRequest(query.Ballots{Proposal: "p1_x"}),

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -43,19 +44,19 @@ func nameRows[Row any](ctx context.Context, p *page, rows []Row, places func(*Ro
 
 // byName builds the page of a voter who may be given by a verified name. An identity that is held wins.
 func byName[Query any](
-	read func(*page, context.Context, Query) (cache.View, error), voter func(*Query) *query.Voter,
-) func(*page, context.Context, Query) (cache.View, error) {
-	return func(p *page, ctx context.Context, q Query) (cache.View, error) {
-		view, err := read(p, ctx, q)
+	read func(*page, context.Context, Query) (any, error), voter func(*Query) *query.Voter,
+) func(*page, context.Context, Query) (any, error) {
+	return func(p *page, ctx context.Context, q Query) (any, error) {
+		payload, err := read(p, ctx, q)
 		name := string(*voter(&q))
-		if err != nil || !view.Absent || !strings.Contains(name, ".") {
-			return view, err
+		if !errors.Is(err, errAbsent) || !strings.Contains(name, ".") {
+			return payload, err
 		}
 		identity, err := records.VoterNamed(ctx, p.Warehouse, name)
 		if err != nil || identity == "" {
-			return view, err
+			return nil, cmp.Or(err, errAbsent)
 		}
-		p.head.Absent, *voter(&q) = false, query.Voter(identity)
+		*voter(&q) = query.Voter(identity)
 		return read(p, ctx, q)
 	}
 }

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // writing the rows of the list has ended.
 const publicationPause = 20 * time.Millisecond
 
-func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
+func (p *page) proposals(ctx context.Context, q query.Proposals) (any, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
 		rows, err := pages.ListProposals(ctx, p.Warehouse, q)
 		return proposalRows(rows, q.Order), err
@@ -24,18 +25,15 @@ func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, er
 
 // fromList builds a page of a scope from the rows of the list, as one publication left
 // them. When a publication writes rows meanwhile, the page is built again.
-func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any, error)) (cache.View, error) {
+func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any, error)) (any, error) {
 	for ctx.Err() == nil {
 		written, err := p.revision(ctx, cache.ProposalRows())
 		if err != nil {
-			return cache.View{}, err
+			return nil, err
 		}
 		whole, err := p.revision(ctx, query.Scope{Kind: query.KindProposals})
-		if err != nil {
-			return cache.View{}, err
-		}
-		if whole == 0 {
-			return p.absent(), nil // nothing is published
+		if err != nil || whole == 0 {
+			return nil, cmp.Or(err, errAbsent) // nothing is published
 		}
 		if written > whole {
 			backoff.Wait(ctx, publicationPause)
@@ -43,22 +41,20 @@ func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any
 		}
 		// A DAO that does not exist has no version, and no rows.
 		if p.head.Revision, err = p.revision(ctx, scope); err != nil {
-			return cache.View{}, err
+			return nil, err
 		}
-		if p.head.Revision == 0 {
-			p.head.Revision = whole
-		}
+		p.head.Revision = cmp.Or(p.head.Revision, whole)
 		payload, err := read()
 		if err != nil {
-			return cache.View{}, err
+			return nil, err
 		}
 		if again, err := p.revision(ctx, cache.ProposalRows()); err != nil || again != written {
 			continue
 		}
 		p.head.DataAsOf = governance.TimestampOfRevision(p.head.Revision)
-		return cache.NewView(p.head, payload)
+		return payload, nil
 	}
-	return cache.View{}, ctx.Err()
+	return nil, ctx.Err()
 }
 
 // revision returns the revision of a scope's version, zero when it has none.
@@ -67,7 +63,7 @@ func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) 
 	if !there {
 		return 0, err
 	}
-	return version.Revision, err
+	return version.Revision, nil
 }
 
 // proposalRows returns proposals as callers see them, with their places in an order.

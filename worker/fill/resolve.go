@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
@@ -13,7 +12,7 @@ import (
 )
 
 // resolve builds the candidates that a query may mean.
-func (p *page) resolve(ctx context.Context, q query.Resolve) (cache.View, error) {
+func (p *page) resolve(ctx context.Context, q query.Resolve) (any, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
 		r := &resolution{warehouse: p.Warehouse, query: q, candidates: []governance.ProposalCandidate{}}
 		err := r.search(ctx)

@@ -13,10 +13,10 @@ import (
 	"pnyx/warehouse/records"
 )
 
-func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
+func (p *page) signals(ctx context.Context, q query.Signals) (any, error) {
 	shown, err := p.shownUntil(ctx, q.Scope())
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	asOf := p.head.DataAsOf
 	if q.After != nil {
@@ -27,7 +27,7 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	}
 	rows, err := feed.ListSignals(ctx, p.Warehouse, q, shown, asOf)
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	// The nearest deadline comes first until it has passed.
 	if q.Order == query.SignalsByDeadline && q.After == nil && len(rows) > 0 && rows[0].DeadlineAtMs != nil && !rows[0].HasExpired(asOf) {
@@ -37,10 +37,7 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	for i := range rows {
 		places[i] = &rows[i]
 	}
-	if err := NameSignals(ctx, p.Store, p.Warehouse, places); err != nil {
-		return cache.View{}, err
-	}
-	return cache.NewView(p.head, rows)
+	return rows, NameSignals(ctx, p.Store, p.Warehouse, places)
 }
 
 // NameSignals puts the names of DAOs and voters into the texts of derived signals. They are not stored

@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"pnyx/cache"
@@ -17,35 +16,27 @@ import (
 const voterTTL = 5 * time.Second
 
 // voters builds a page of a DAO's ranking.
-func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
+func (p *page) voters(ctx context.Context, q query.Voters) (any, error) {
 	var rows []governance.DAOVoter
-	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
+	err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
 		rows, err = pages.ListVoters(ctx, p.Warehouse, q, generation)
 		return err
 	})
-	if err != nil || !there {
-		return p.absent(), err
+	if err == nil {
+		err = p.setVoteCoverage(ctx, q.DAOID)
 	}
-	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
-		return cache.View{}, err
-	}
-	err = nameRows(ctx, p, rows, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
 	if err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	return cache.NewView(p.head, rows)
+	return rows, nameRows(ctx, p, rows, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
 }
 
 // setVoteCoverage states in the head how many of the ballots of a DAO are held, or with "" of
 // all of them.
 func (p *page) setVoteCoverage(ctx context.Context, daoID string) error {
-	var status governance.DataStatus
-	view, err := p.Store.View(ctx, cache.DataStatusKey(daoID))
-	if err == nil {
-		err = view.Decode(&status)
-	}
+	status, err := readView[governance.DataStatus](ctx, p, cache.DataStatusKey(daoID))
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		return fmt.Errorf("read the data status of %q: %w", daoID, err)
+		return err
 	}
 	p.head.VoteCoverage = status.VoteCoverageStatus
 	return nil
@@ -64,43 +55,37 @@ func (p *page) setPublishedHead(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error) {
+func (p *page) profile(ctx context.Context, q query.Profile) (any, error) {
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	profile, err := pages.VoterProfile(ctx, p.Warehouse, string(q.Voter))
+	profile, err := p.voterProfile(ctx, q.Voter)
 	if err != nil {
-		return cache.View{}, err
-	}
-	if profile.DAOs == nil {
-		return p.absent(), nil
+		return nil, err
 	}
 	if err := p.setVoteCoverage(ctx, ""); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
-	if err := p.setNames(ctx, []shown{{profile.VoterIdentity, &profile.VoterName}}); err != nil {
-		return cache.View{}, err
-	}
-	return cache.NewView(p.head, profile)
+	err = p.setNames(ctx, []shown{{profile.VoterIdentity, &profile.VoterName}})
+	return profile, err
 }
 
-func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, error) {
-	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
-		return cache.View{}, err
+// voterProfile reads a profile. The error is errAbsent if there is no such voter.
+func (p *page) voterProfile(ctx context.Context, voter query.Voter) (governance.VoterProfile, error) {
+	profile, err := pages.VoterProfile(ctx, p.Warehouse, string(voter))
+	if err == nil && profile.DAOs == nil {
+		err = errAbsent
 	}
-	rows, err := pages.ListVoterVotes(ctx, p.Warehouse, q)
+	return profile, err
+}
+
+func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (any, error) {
+	rows, err := ofVoter(ctx, p, q, q.Voter, pages.ListVoterVotes)
 	if err != nil {
-		return cache.View{}, err
-	}
-	if len(rows) == 0 {
-		// Either the query selects none of the voter's votes, or there is no such voter.
-		profile, err := pages.VoterProfile(ctx, p.Warehouse, string(q.Voter))
-		if err != nil || profile.DAOs == nil {
-			return p.absent(), err
-		}
+		return nil, err
 	}
 	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
-		return cache.View{}, err
+		return nil, err
 	}
 	votes := make([]governance.VoterVote, len(rows))
 	for i, row := range rows {
@@ -110,5 +95,5 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 			votes[i].ChoiceKey = nil
 		}
 	}
-	return cache.NewView(p.head, votes)
+	return votes, nil
 }
