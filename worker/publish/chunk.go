@@ -9,8 +9,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Bounds of what is evaluated together: enough that a query is worth its overhead, few
-// enough to bound memory and the rows that one query reads.
+// Bounds of what is evaluated together: a query is worth its overhead, and memory is bounded.
 const (
 	proposalBatchSize = 4000
 	maxCasts          = 1_000_000
@@ -20,14 +19,13 @@ const (
 type chunk struct {
 	refs        []record.RefHash
 	evaluations []evaluation
-	// published are the states that were published before, but of withdrawn proposals, and
-	// listed the versions that lists show.
+	// published are the states published before, but of withdrawn proposals; listed the versions that lists show.
 	published map[record.RefHash]counts.ProposalState
 	listed    map[record.RefHash]pages.ListedVersion
 }
 
-// readAhead reads the next groups of rows while one is written, and writes them in their order. A
-// statement seldom uses all cores of the server. At most three groups are read, waiting or written.
+// readAhead reads the next groups while one is written: a statement seldom uses all cores of the server. They are
+// written in order, and at most three are read, waiting or written.
 func readAhead[G, R any](
 	ctx context.Context, groups []G,
 	read func(ctx context.Context, group G) (R, error), write func(ctx context.Context, rows R) error,

@@ -10,15 +10,13 @@ import (
 	"pnyx/governance/rules"
 )
 
-// conflictsWithin returns the conflicts within one provider's data: between upstream's
-// figures and stored ballots, and between two of upstream's statements.
+// conflictsWithin returns what is at odds in one provider's data: statements with ballots, or with each other.
 func (e *evaluation) conflictsWithin() []governance.Warning {
 	return slices.Concat(
 		e.rejectsConflict(), e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
-// upstreamFlags returns TotalsDifferUpstream when upstream's figures do not follow from
-// the same ballots.
+// upstreamFlags says whether upstream's figures do not follow from the same ballots.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 	stated := e.proposal.StatedVotes
 	more := e.result.ready() && stated != nil && e.ballots.Votes > *stated
@@ -27,8 +25,7 @@ func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 	})
 }
 
-// hasAllBallots reports whether at least as many ballots are stored as upstream states.
-// Figures are compared only then.
+// hasAllBallots reports whether as many ballots are stored as upstream states: only then, figures are compared.
 func (e *evaluation) hasAllBallots() bool {
 	stated := e.proposal.StatedVotes
 	if stated == nil {
@@ -79,8 +76,7 @@ func (e *evaluation) scoreConflicts() []governance.Warning {
 	return conflicts
 }
 
-// differ reports whether two amounts differ, in upstream's precision: Snapshot computes in
-// floating point, and is off by less than one part in 10⁹; see rules.WarningRules.
+// differ reports whether amounts differ in upstream's precision: floating point of Snapshot is off by up to 10⁻⁹.
 func differ(p governance.Provider, upstream, stored decimal.Decimal) bool {
 	if p.IsOnchain() {
 		return !upstream.Equal(stored)
@@ -89,8 +85,7 @@ func differ(p governance.Provider, upstream, stored decimal.Decimal) bool {
 	return upstream.Sub(stored).Abs().GreaterThan(larger.Shift(-9))
 }
 
-// stateConflicts compares the provider's state with the DAO's own status, and with the
-// end of voting.
+// stateConflicts compares the provider's state with the DAO's own status, and with the end of voting.
 func (e *evaluation) stateConflicts() []governance.Warning {
 	p := e.proposal
 	isOpen := governance.IsOpenState
@@ -115,8 +110,8 @@ func (e *evaluation) stateConflicts() []governance.Warning {
 	return conflicts
 }
 
-// outcomeConflict compares the outcome that upstream states with the result, where the status
-// states how the vote went: a vote that was canceled, expired or lacked budget may have been won.
+// outcomeConflict compares the stated outcome with the result where it states how the vote went: one that was
+// canceled, expired or lacked budget may have been won.
 func (e *evaluation) outcomeConflict() []governance.Warning {
 	p := e.proposal
 	outcome, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
@@ -165,8 +160,7 @@ func plainTitle(title string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.Trim(title, "#*_ ")), " "))
 }
 
-// outcomesDiffer compares two outcomes, if both are known. Passed and executed are equal:
-// what passes on Snapshot is executed on chain.
+// outcomesDiffer compares outcomes, if both are known. What passes on Snapshot is executed on chain.
 func outcomesDiffer(here, there governance.Outcome) bool {
 	if here == governance.Unknown || there == governance.Unknown {
 		return false

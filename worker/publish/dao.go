@@ -18,8 +18,8 @@ import (
 type daoPublication struct {
 	*run
 	daoResult
-	// counted is the participation in Input.Lagging, counted at the same time as the proposals, of
-	// ranged ones by ranges.
+	// counted is the participation in Input.Lagging as of when the proposals were counted; ranged are those counted
+	// by ranges.
 	counted map[string]counts.Participation
 	ranged  map[string]bool
 }
@@ -45,9 +45,8 @@ func (d *daoPublication) publish(ctx context.Context) error {
 	return nil
 }
 
-// totals sums up the DAOs to publish, and updates VoteCoverage with them. All others are
-// unchanged, as every state that changed is one of a DAO to publish; the first
-// publication of a term sums all of them up.
+// totals sums up the DAOs to publish, and updates VoteCoverage with them; the first publication of a term sums up
+// all. A state that changed is one of a DAO to publish.
 func (d *daoPublication) totals(ctx context.Context, ids []string) (totals map[string]counts.DAOTotals, err error) {
 	if d.VoteCoverage != nil && len(ids) <= daoBatchSize {
 		totals, err = counts.DAOTotalsOf(ctx, d.Warehouse, ids)
@@ -98,8 +97,8 @@ func (d *daoPublication) writeGlobalStatus(ctx context.Context) {
 	d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), globalStatus(statuses))
 }
 
-// publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
-// its previous numbers, or is withheld where there are none, and the DAO is lagging.
+// publishDAO writes one DAO. While its proposals do not sum to its ballots it is lagging: the detail keeps its
+// previous numbers, or is withheld.
 func (d *daoPublication) publishDAO(
 	ctx context.Context, id string, totals counts.DAOTotals, participation counts.Participation,
 ) error {
@@ -113,8 +112,7 @@ func (d *daoPublication) publishDAO(
 	e.participation = participation
 	d.Classes[id] = daoClassOf(totals.Votes)
 	if err := e.balance(); err != nil {
-		// The usual reason are ballots that land while we count; then their own batch, or
-		// the next publication, counts them. Only a second time in a row is reported.
+		// Most often ballots land while we count, and are counted next: only a second time in a row is reported.
 		if d.Input.Lagging[id] {
 			d.reportUnbalanced(ctx, err, slog.String("dao_id", id), d.At, nil, dao.Sources)
 			d.voters.drop(id)
@@ -141,9 +139,8 @@ func (d *daoPublication) noteDAO(id string) {
 	}
 }
 
-// keepPrevious notes on the published detail of a DAO since when newer numbers are due,
-// so that answers state that it is stale if that takes long. It reports whether there is
-// a published detail.
+// keepPrevious notes on the published detail since when newer numbers are due, so that answers say if it is stale,
+// and reports whether there is one.
 func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool, err error) {
 	key := cache.DAODetailKey(id)
 	view, err := d.Store.View(ctx, key)
@@ -171,8 +168,7 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	return true, nil
 }
 
-// writeDAO writes the views of a DAO, its row of the DAO index, and the version of its
-// ranking of voters.
+// writeDAO writes the views of a DAO, its row of the index, and the version of its ranking of voters.
 func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 	if key := cache.DAODetailKey(e.dao.ID); e.withheld { // the one view that contains sums over the DAO's ballots
 		d.writer.SetWithheld(ctx, key, d.head())

@@ -13,7 +13,7 @@ import (
 
 type daoEvaluation struct {
 	dao records.CatalogDAO
-	// totals are sums over the states of proposals, and participation is counted from ballots.
+	// totals are sums over states of proposals, and participation is counted from ballots.
 	totals        counts.DAOTotals
 	participation counts.Participation
 	// withheld is set when totals and participation do not match and no previous numbers exist.
@@ -30,8 +30,7 @@ type daoEvaluation struct {
 	flagged bool
 }
 
-// evaluateDAO computes a DAO from the sums over its proposals and what is known of its
-// sources. The caller adds participation.
+// evaluateDAO computes a DAO from sums over its proposals and from its sources. The caller adds participation.
 func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}, status: governance.DataStatus{
 		Scope: governance.ScopeDAO, DAOID: &dao.ID,
@@ -61,9 +60,8 @@ func evaluateDAO(dao records.CatalogDAO, catalog records.Catalog, totals counts.
 	return e
 }
 
-// addSource adds how following a source goes, and how new its records are. It was read completely
-// when everything that upstream had was last read; one of files alone is as of the time that the
-// import states, or else as of its newest record.
+// addSource adds how following a source goes, and how new its records are: as of when all that upstream had was
+// read, or the import states, or else of the newest record.
 func (e *daoEvaluation) addSource(ref record.SourceRef, source records.CatalogSource) {
 	status := governance.SourceStatus{State: governance.SourceImported, SourceType: ref.Provider, SourceID: ref.ID}
 	if source.Follow != nil {
@@ -91,9 +89,9 @@ func (e *daoEvaluation) addSource(ref record.SourceRef, source records.CatalogSo
 	}
 }
 
-// daoCoverage returns Complete when every source was read to its end and all it states is held,
-// Backfilling when a source that never was has records or is followed, and Partial when some sources
-// have no records, lack some, or upstream does not have them.
+// daoCoverage is Complete when every source was read to its end and all it states is held, Backfilling when a
+// source that never was has records or is followed, Partial when some sources lack records, or upstream does not
+// have them.
 func daoCoverage(dao records.CatalogDAO, catalog records.Catalog) governance.Coverage {
 	var synced, begun int
 	whole := true
@@ -131,8 +129,7 @@ func isFollowed(source records.CatalogSource) bool {
 	return source.Follow != nil && source.Follow.Status.State != governance.SourceOff
 }
 
-// isSynced reports whether a source was read to its end. For one that is followed, that is
-// all of its past, whatever files have brought before.
+// isSynced reports whether a source was read to its end: where it is followed, all of its past.
 func isSynced(ref record.SourceRef, source records.CatalogSource) bool {
 	if isFollowed(source) {
 		return source.Follow.Complete
@@ -143,8 +140,8 @@ func isSynced(ref record.SourceRef, source records.CatalogSource) bool {
 	return source.ProposalsSyncedAt != nil
 }
 
-// daoVoteCoverage covers the proposals that have started: VotesReady when each has all its
-// ballots, VotesUnavailable when none has any.
+// daoVoteCoverage covers proposals that have started: ready when each has all its ballots, unavailable when none
+// has any.
 func daoVoteCoverage(t counts.DAOTotals) governance.VoteCoverage {
 	switch {
 	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:
@@ -229,8 +226,7 @@ func globalStatus(daos []governance.DataStatus) governance.DataStatus {
 	}
 }
 
-// agreed returns the status that all DAOs have. It returns unavailable when there are no
-// DAOs, backfilling when some DAOs are, and partial otherwise.
+// agreed returns the status that all DAOs have: unavailable without DAOs, backfilling if some are, else partial.
 func agreed[S comparable](counts map[S]int, backfilling, partial, unavailable S) S {
 	switch {
 	case len(counts) == 0:

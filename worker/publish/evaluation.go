@@ -13,8 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// evaluation is everything that is computed for one proposal. It is made by a pure
-// function; views, states and list rows are made from it.
+// evaluation is all that is computed for one proposal. Views, states and list rows are made from it.
 type evaluation struct {
 	proposal  records.Proposal
 	identity  governance.Identity
@@ -25,8 +24,7 @@ type evaluation struct {
 	// ballots are the sums that result was computed from.
 	ballots counts.VoteTotals
 	flags   []governance.QualityFlag
-	// conflicts are those between upstream's figures and stored ballots, and those between
-	// two of upstream's statements.
+	// conflicts are between upstream's figures and stored ballots, and between two of upstream's statements.
 	conflicts []governance.Warning
 	linkNames []string
 	// createdAt, updatedAt and nextChangeAt are as in counts.ProposalState.
@@ -55,8 +53,7 @@ func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) 
 	return e
 }
 
-// lifecycleOf returns the lifecycle of a proposal. A final state from upstream overrides the times, the
-// times override any other state.
+// lifecycleOf goes by a final state of upstream, then by the times, then by any other state.
 func lifecycleOf(p records.Proposal, now governance.Timestamp) governance.Lifecycle {
 	switch {
 	case governance.IsVoteOver(p.State, p.UpstreamStatus):
@@ -77,7 +74,7 @@ func lifecycleOf(p records.Proposal, now governance.Timestamp) governance.Lifecy
 	return governance.Closed
 }
 
-// turns returns the times at which the clock alone changes lifecycleOf or updatedAt, in no order.
+// turns are the times at which the clock alone changes lifecycleOf or updatedAt, in no order.
 func turns(p records.Proposal) []*governance.Timestamp {
 	at := []*governance.Timestamp{p.StartAt, p.EndAt}
 	for _, milestone := range p.Milestones {
@@ -88,7 +85,6 @@ func turns(p records.Proposal) []*governance.Timestamp {
 	return at
 }
 
-// nextTurn returns the first of turns to come.
 func nextTurn(p records.Proposal, now governance.Timestamp) (next *governance.Timestamp) {
 	for _, at := range turns(p) {
 		if at != nil && *at > now && (next == nil || *at < *next) {
@@ -98,8 +94,8 @@ func nextTurn(p records.Proposal, now governance.Timestamp) (next *governance.Ti
 	return next
 }
 
-// outcomeOf returns the outcome that upstream states. Where it states none, scores and quorum
-// decide, if the rule is known and the totals are final.
+// outcomeOf returns what upstream states, or else what scores and quorum decide, if rule and totals are known and
+// final.
 func (e *evaluation) outcomeOf() governance.Outcome {
 	p := e.proposal
 	if e.lifecycle != governance.Closed {
@@ -118,8 +114,7 @@ func (e *evaluation) outcomeOf() governance.Outcome {
 	return outcome
 }
 
-// updatedAt returns upstream's time of the last change. Where upstream states none, it is
-// the latest of the proposal's own times that has passed.
+// updatedAt is upstream's time of the last change, or else the latest of the proposal's own times that has passed.
 func updatedAt(p records.Proposal, now governance.Timestamp) *governance.Timestamp {
 	if p.UpdatedAt != nil {
 		return p.UpdatedAt
@@ -172,8 +167,7 @@ func (e *evaluation) detail() governance.ProposalRow {
 	}}
 }
 
-// summary returns the payload of the proposal's vote summary. It has no totals unless the
-// result is ready.
+// summary returns the payload of the vote summary. It has no totals unless the result is ready.
 func (e *evaluation) summary() governance.VoteSummary {
 	s := governance.VoteSummary{
 		Proposal: governance.SummaryProposal{
@@ -232,8 +226,8 @@ func (e *evaluation) state(revision uint64) counts.ProposalState {
 	return state
 }
 
-// votesByMonth returns the ballots by month, and how many are in no month as far as is known. A
-// ballot without a time is in the month of its vote where the vote began and ended in one.
+// votesByMonth returns the ballots by month, and how many are in none. One without a time is in the month of its
+// vote where that began and ended in one.
 func (e *evaluation) votesByMonth() (months map[counts.Month]uint64, undated uint64) {
 	start, end, undated := e.proposal.StartAt, e.proposal.EndAt, e.ballots.Undated
 	if undated == 0 || start == nil || end == nil || *end < *start || counts.MonthOf(*start) != counts.MonthOf(*end) {

@@ -9,8 +9,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// writeEvidence writes the evidence views of proposals: provenance, conflicts, and the analysis
-// if one was imported, which answers show until the dossier is computed.
+// writeEvidence writes provenance, conflicts and, until the dossier is computed, the analysis that was imported.
 func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*evaluation) error {
 	refs, hashes := make([]record.ProposalRef, len(evaluations)), make([]record.RefHash, len(evaluations))
 	for i, e := range evaluations {

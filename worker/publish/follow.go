@@ -20,8 +20,7 @@ const followInterval = 5 * time.Second
 
 // followTerm is what a term remembers of followed sources.
 type followTerm struct {
-	// catalog is the one that was published last, with the state of each source; nil before
-	// the term's first publication.
+	// catalog is the one published last, with the state of each source; nil before the term's first publication.
 	catalog *records.Catalog
 	// checkedAt is the warehouse's time of the last check.
 	checkedAt time.Time
@@ -31,8 +30,8 @@ type followTerm struct {
 	any bool
 }
 
-// takeOver remembers the catalog of a publication. The sources of a DAO that the publication
-// did not write keep the state that callers see, so that the next check finds the difference.
+// takeOver remembers the catalog of a publication. Sources of DAOs that were not written keep the state that
+// callers see: the next check finds the difference.
 func (f *followTerm) takeOver(r Result) {
 	for ref, source := range r.Catalog.Sources {
 		if r.WrittenDAOs[r.Catalog.Owner[ref]] {
@@ -47,9 +46,8 @@ func (f *followTerm) takeOver(r Result) {
 	f.catalog, f.covered = &r.Catalog, nil
 }
 
-// followChanges publishes how following sources goes where that has changed, without what
-// is computed from records: nothing of that changes while upstream is quiet. It returns the
-// sources whose coverage has changed, with which their DAOs are to be published.
+// followChanges publishes how following goes where that has changed, without what is computed from records, and
+// returns the sources whose coverage has changed: with them, their DAOs are to be published.
 func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record.SourceRef, error) {
 	f := &t.follows
 	if now.Sub(f.checkedAt) < followInterval {
@@ -103,8 +101,7 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	return f.covered, nil
 }
 
-// publishStatuses writes the data status of DAOs, and the global one. Both keep what is
-// computed from records.
+// publishStatuses writes data statuses of DAOs, and the global one, without what is computed from records.
 func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
 	in := Input{Revision: t.nextRevision(now), At: now}
 	r := run{Publisher: t.publisher, Input: in, workload: workload{catalog: *t.follows.catalog}}

@@ -27,8 +27,7 @@ func (p *Publisher) AwaitFullPublication(ctx context.Context) {
 	}
 }
 
-// isPublishingEverything reports whether everything is being published, or is about to be: Redis
-// is empty.
+// isPublishingEverything reports whether everything is being published, or about to be: Redis is empty.
 func (p *Publisher) isPublishingEverything(ctx context.Context) bool {
 	if p.full.Load() != nil {
 		return true

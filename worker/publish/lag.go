@@ -6,8 +6,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// daoClass groups DAOs by their number of ballots, which decides how long it takes to
-// publish them. It is a label of metrics.
+// daoClass groups DAOs by ballots, which decide how long publishing takes. It is a label of metrics.
 type daoClass string
 
 // Classes of DAOs: fewer than maxSmallDAO ballots, fewer than make a sorted copy, and all others.
@@ -37,8 +36,7 @@ type laggingDAO struct {
 	asOf  time.Time
 }
 
-// updateLagging takes over which DAOs lag after a publication. Those that did before keep
-// the time of their numbers.
+// updateLagging takes over which DAOs lag. Those that did before keep the time of their numbers.
 func (t *leaderTerm) updateLagging(in Input, result Result) {
 	previous := in.At
 	if t.published.CommittedThrough > 0 {

@@ -9,8 +9,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// writeLinks writes by which names proposals and topics refer to each other, where that
-// has changed. The topics that are concerned follow in the same publication.
+// writeLinks writes by which names proposals and topics refer to each other, where that has changed. These topics
+// follow.
 func (p *proposalPublication) writeLinks(ctx context.Context, refs []record.RefHash, links []counts.ProposalLink) error {
 	published, err := counts.ProposalLinks(ctx, p.Warehouse, refs)
 	if err != nil {

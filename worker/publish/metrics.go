@@ -9,8 +9,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// metrics are the metrics of a Publisher. Their names are an interface of the service: alerts
-// and dashboards use them.
+// metrics are an interface of the service: alerts and dashboards use their names.
 type metrics struct {
 	// revision, publishedAt, duration, proposals, topics and values describe publications.
 	revision    prometheus.Gauge
@@ -28,13 +27,11 @@ type metrics struct {
 	unknownStates prometheus.Counter
 	// sortedCopies is the duration of building a copy, by kind.
 	sortedCopies *prometheus.HistogramVec
-	// asOf is the time up to which batches are in the numbers of all DAOs of a class, and delay the
-	// time from the commit of a batch to its publication.
+	// asOf is up to when batches are in the numbers of all DAOs of a class; delay is from commit to publication.
 	asOf  *prometheus.GaugeVec
 	delay *prometheus.HistogramVec
-	// ranged counts proposals that were counted by ranges of voters. recounts is the duration
-	// of recounts of all ballots of proposals and DAOs, and recountDifferences counts those
-	// that differed.
+	// ranged counts proposals counted by ranges of voters, recounts is how long recounts take, and
+	// recountDifferences counts those that differed.
 	ranged, recountDifferences prometheus.Counter
 	recounts                   prometheus.Histogram
 }

@@ -13,8 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// mirrors are the proposals of Governors that other providers state too. What a DAO has
-// from a Governor itself counts once: its mirrors are not published.
+// mirrors are the proposals of Governors that other providers state too, which are not published beside them.
 type mirrors struct {
 	// of are the mirrors of a Governor's proposal, in the same DAO.
 	of map[record.RefHash][]records.Mirror
@@ -22,8 +21,7 @@ type mirrors struct {
 	original map[record.RefHash]record.RefHash
 }
 
-// newMirrors selects the mirrors that are superseded: the DAO has the proposal of the
-// Governor as well, and it is not withdrawn.
+// newMirrors selects those that are superseded: the DAO has the Governor's proposal as well, not withdrawn.
 func newMirrors(found []records.Mirror, catalog records.Catalog) mirrors {
 	m := mirrors{of: map[record.RefHash][]records.Mirror{}, original: map[record.RefHash]record.RefHash{}}
 	for _, mirror := range found {
@@ -37,8 +35,7 @@ func newMirrors(found []records.Mirror, catalog records.Catalog) mirrors {
 	return m
 }
 
-// replaceIn puts originals in the place of superseded mirrors: what a proposal at a third
-// provider is compared with.
+// replaceIn puts originals in the place of mirrors: what a proposal at a third provider is compared with.
 func (m mirrors) replaceIn(counterparts map[record.RefHash][]record.RefHash) {
 	for mirror, original := range m.original {
 		for _, other := range counterparts[mirror] {
@@ -52,8 +49,8 @@ func (m mirrors) replaceIn(counterparts map[record.RefHash][]record.RefHash) {
 	}
 }
 
-// namesOf returns the names that links to a Governor's proposal have because Tally shows it
-// too: in the organizations of its DAO under the number on chain, and as its mirrors.
+// namesOf returns the names of a Governor's proposal at Tally: under its number in the organizations of its DAO,
+// and as its mirrors.
 func (m mirrors) namesOf(p records.Proposal, dao records.CatalogDAO) []string {
 	var names []string
 	for _, mirror := range m.of[p.Ref] {

@@ -9,9 +9,8 @@ const (
 	maxRest = time.Second
 )
 
-// pace makes publications rest during a long import, for as long as they take: the import gets its share of
-// the machine, and batches that follow each other are published together. The second of two ballots
-// does not wait.
+// pace makes publications rest during a long import for as long as they take: it gets its share of the machine, and
+// batches are published together. The second of two ballots does not wait.
 type pace struct {
 	// ended is when the last publication ended, and owed how much longer they took lately than the pauses.
 	ended time.Time

@@ -10,16 +10,14 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// daoRangedFrom is the number of votes from which the participation in a DAO is kept by range:
-// a range takes some granules of each of its proposals, or the other votes of its voters. Below,
-// counting all ballots takes less.
+// daoRangedFrom is the votes from which participation is kept by range: a range takes some granules of each
+// proposal, or the other votes of its voters. Below, counting all ballots takes less.
 const daoRangedFrom = 10 * pages.SortedCopyThreshold
 
 // daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
 	*rangeSums[string, counts.Participation]
-	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges: strings by
-	// record.RefHash.
+	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges.
 	daoOf sync.Map
 }
 
@@ -38,8 +36,8 @@ func (d *daoVoters) touchBallots(changes records.ChangeSet) {
 	}
 }
 
-// move notes that a proposal comes to its DAO from another one, or from none, or is withdrawn
-// from it, or becomes spam or is spam no more. A new one without votes changes no sums.
+// move notes that a proposal comes to another DAO, is withdrawn, or becomes or ends being spam. A new one without
+// votes changes no sums.
 func (d *daoVoters) move(e *evaluation, from string) {
 	to := e.identity.DAOID
 	switch {

@@ -24,8 +24,7 @@ type proposalPublication struct {
 	published int
 }
 
-// publish evaluates the proposals chunk by chunk, and writes each chunk while the next
-// ones are read.
+// publish evaluates the proposals in chunks, and writes each while the next ones are read.
 func (p *proposalPublication) publish(ctx context.Context) error {
 	casts, err := records.Casts(ctx, p.Warehouse, slices.DeleteFunc(slices.Clone(p.proposals), p.totals.has))
 	if err != nil {
@@ -64,8 +63,7 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 	return c, group.Wait()
 }
 
-// evaluate reads proposals with their ballots, and evaluates them. Groups of ballots that name
-// at most maxPreferences choices are in memory.
+// evaluate evaluates proposals. Groups of ballots that name at most maxPreferences choices are in memory.
 func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
 	var proposals []records.Proposal
 	var totals map[record.RefHash]counts.VoteTotals
@@ -147,8 +145,7 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 	}
 	p.Invalidate(ctx, p.writer)
 	p.published += len(written.counted)
-	// Redis before states: a publication that is cut off in between is done again, because
-	// the warehouse does not state yet that these proposals are published.
+	// Redis before states: what is cut off in between counts as not published, and is done again.
 	return p.writeStates(ctx, c.refs, written.counted)
 }
 
@@ -204,8 +201,7 @@ func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *ev
 	return nil
 }
 
-// withdraw removes a proposal that upstream has taken back. It always removes the views: a
-// failover of Redis may have brought them back.
+// withdraw removes what upstream has taken back, always: a failover of Redis may have brought the views back.
 func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
 	if former, wasPublished := c.published[e.proposal.Ref]; wasPublished && former.Identity != e.identity {
 		p.retract(ctx, e.proposal.Ref, former.Identity)
@@ -218,8 +214,7 @@ func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluat
 	return p.list.add(ctx, e.identity.DAOID, e.listed(p.Revision), c.listed)
 }
 
-// keepPrevious reports numbers that do not match, withholds them, and flags the ones
-// that were published before, which stay.
+// keepPrevious reports and withholds numbers that do not match, and flags the previous ones, which stay.
 func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
 	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.At,
 		[]record.RefHash{e.proposal.Ref}, nil)
@@ -230,8 +225,7 @@ func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, w
 	return counts.AddQualityFlag(ctx, p.Warehouse, e.proposal.Ref, rules.TotalsDisagree, p.Revision)
 }
 
-// writeViews writes the detail and the vote summary of a proposal, and changes the
-// version of its pages of ballots.
+// writeViews writes the detail and the vote summary, and changes the version of the pages of ballots.
 func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) {
 	head := p.head()
 	head.FreshUntil = e.nextChangeAt
@@ -248,8 +242,7 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) {
 	p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)
 }
 
-// retract removes the views of a proposal that was withdrawn, or that moved to another DAO
-// and with it to another key. The sums of the DAO change.
+// retract removes the views of a proposal that was withdrawn, or moved to another DAO and so to another key.
 func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, former governance.Identity) {
 	p.daos[former.DAOID] = true
 	key := former.ProposalKey()

@@ -11,26 +11,22 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// listBatchSize is how many rows of the proposal list are kept in memory, to be written
-// together at the end of a publication.
+// listBatchSize is how many rows of the list wait in memory to be written together.
 const listBatchSize = 50_000
 
-// proposalList is what one publication changes in the list of proposals. Fillers make
-// pages of it at any time, and none may show half a publication: the version of
-// cache.ProposalRows changes before the first row is written, the version of
-// cache.ProposalPage after the last, and pages are made only while the two are equal.
+// proposalList is what one publication changes in the list of proposals. No page may show half of it: the version
+// of cache.ProposalRows changes before the first row is written, that of the list after the last, and pages are
+// made only while the two are equal.
 type proposalList struct {
 	*run
-	// completed is the revision of the last publication that wrote the list to its end.
-	// Rows of a later revision were written by one that died, and are announced by this
-	// one. Zero announces everything.
+	// completed is the revision of the last publication that wrote the list to its end: later rows are of one that
+	// died, and announced now. Zero announces everything.
 	completed uint64
 	// writing is set once rows have been written.
 	writing bool
 	// rows wait to be written.
 	rows []pages.ListedProposal
-	// changed holds the DAOs whose pages are outdated, and moved the rows that differ, with
-	// their DAOs.
+	// changed holds the DAOs whose pages are outdated, moved the rows that differ, with their DAOs.
 	changed map[string]bool
 	moved   map[governance.ProposalKey]string
 }
@@ -49,8 +45,7 @@ func (r *run) newProposalList(ctx context.Context) (*proposalList, error) {
 	return list, nil
 }
 
-// add adds the row of a proposal of a DAO if it differs from the listed one, by fingerprint:
-// a new ballot leaves the list unchanged.
+// add adds a row if it differs from the listed one, by fingerprint: a new ballot leaves the list unchanged.
 func (l *proposalList) add(
 	ctx context.Context, daoID string, row pages.ListedProposal, listed map[record.RefHash]pages.ListedVersion,
 ) error {
@@ -93,8 +88,8 @@ func (l *proposalList) write(ctx context.Context) error {
 	return err
 }
 
-// publish writes the remaining rows, and changes the versions of the pages, the list of all DAOs
-// last: if the publication dies before, the next one announces the rows.
+// publish writes the remaining rows and changes the versions of the pages, the list of all DAOs last: if it dies
+// before, the next publication announces the rows.
 func (l *proposalList) publish(ctx context.Context) error {
 	if l.completed != 0 && len(l.changed) == 0 {
 		return nil
@@ -109,8 +104,8 @@ func (l *proposalList) publish(ctx context.Context) error {
 		return err
 	}
 	l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0)
-	// A client that begins to follow changes after a proposal was noted with its result, and reads
-	// the list before it is written, does not know the proposal yet.
+	// Who begins to follow changes after the proposal was noted, and reads the list before this, does not know it
+	// yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)
 	}

@@ -25,8 +25,7 @@ func (e *evaluation) evidence(counterparts []*evaluation) governance.Evidence {
 	}
 }
 
-// intelligence returns an analysis for its evidence view, in the bytes that were imported:
-// nothing decodes a dossier.
+// intelligence returns an analysis in the bytes that were imported: nothing decodes a dossier.
 func intelligence(analysis record.Evidence) governance.Intelligence {
 	return governance.Intelligence{
 		Status:          governance.IntelligenceAvailable,
@@ -72,15 +71,14 @@ func (e *evaluation) provenance() []governance.Provenance {
 	return provenance
 }
 
-// origin is an upstream record, or a part of one, what states it (see
-// record.Proposal.Origin), and when it was observed.
+// origin is an upstream record, or a part of one, what states it (record.Proposal.Origin), and when it was
+// observed.
 type origin struct {
 	name, statedBy string
 	observedAt     governance.Timestamp
 }
 
-// recordOf returns the record of a proposal. The id of a Governor's proposal begins with
-// its source, which is not repeated.
+// recordOf returns the record of a proposal. A Governor's id begins with its source, which is not repeated.
 func recordOf(p records.Proposal) origin {
 	id := strings.TrimPrefix(p.ExternalID, p.SourceID+"/")
 	return origin{name: p.SourceID + "/proposals/" + id, statedBy: p.Origin, observedAt: p.ObservedAt}
@@ -96,8 +94,7 @@ func (o origin) statement(name string) origin {
 	return o
 }
 
-// Fields of an upstream record that every provider has; the others are those that
-// governance.Provider names.
+// Fields of upstream records that every provider has; the others are named by governance.Provider.
 const (
 	scoresField = "scores"
 	timesFields = "start,end"
@@ -125,8 +122,7 @@ func (e *evaluation) titleOrigin() origin {
 	return recordOf(e.proposal)
 }
 
-// outcomeOrigin returns what outcomeOf decided by. A counted outcome is as new as the
-// newest of the ballots and the proposal, which states the quorum.
+// outcomeOrigin returns what outcomeOf decided by: ballots, or the proposal with its quorum where that is newer.
 func (e *evaluation) outcomeOrigin() origin {
 	p, own := e.proposal, recordOf(e.proposal)
 	_, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)

@@ -18,11 +18,9 @@ import (
 
 // Input is what one publication is made from. Publish does not change it.
 type Input struct {
-	// Revision orders the publication among all others. Redis refuses to replace a value
-	// with one of an earlier revision.
+	// Revision orders publications: Redis refuses to replace a value with one of an earlier revision.
 	Revision uint64
-	// At is the warehouse's time. Everything committed by then is in the publication, and
-	// views state it as dataAsOf.
+	// At is the warehouse's time: everything committed by then is in, and views state it as dataAsOf.
 	At time.Time
 	// CommittedAt is when the oldest batch in the scope was committed. It is zero when none is.
 	CommittedAt time.Time
@@ -30,12 +28,11 @@ type Input struct {
 	Scope Scope
 	// Batches are those that the scope covers.
 	Batches []records.CommittedBatch
-	// Lagging holds the DAOs that kept previous numbers in the publication before. Their
-	// ballots are counted at the same moment as the proposals, so that records which land
-	// meanwhile cannot make the two differ again.
+	// Lagging holds the DAOs that kept previous numbers before. Their ballots are counted together with the
+	// proposals, so that records which land meanwhile cannot make the two differ again.
 	Lagging map[string]bool
-	// VoteCoverage is the coverage of every DAO after the publication before. It is nil in the
-	// first publication of a term, which then sums up all DAOs.
+	// VoteCoverage is that of every DAO after the publication before; nil in the first of a term, which sums up
+	// all.
 	VoteCoverage map[string]governance.VoteCoverage
 }
 
@@ -54,8 +51,8 @@ type Result struct {
 
 // daoResult is what a publication did to DAOs.
 type daoResult struct {
-	// Lagging holds the DAOs whose proposals do not sum to their ballots yet. They kept
-	// previous numbers, and must be in the scope of the next publication.
+	// Lagging holds the DAOs whose proposals do not sum to their ballots yet: they kept previous numbers, and the
+	// next publication has them.
 	Lagging map[string]bool
 	// Withheld holds those among them that have no previous numbers.
 	Withheld map[string]bool
@@ -79,13 +76,12 @@ func (r Result) attrs(revision uint64) []slog.Attr {
 	}
 }
 
-// Publish computes what in.Scope covers, and writes it. Proposals come first, DAOs are
-// sums over them, and topics refer to them.
+// Publish computes what in.Scope covers, and writes it. Proposals come first, DAOs are sums over them, and topics
+// refer to them.
 //
-// A publication that is cut off anywhere is completed by the next: values are in Redis
-// before the warehouse states that they were published, and the versions of lists change
-// after the lists. Writes to Redis are monotonic in the revision, so that two publishers
-// at the same time do unnecessary work but no harm.
+// One that is cut off anywhere is completed by the next: values are in Redis before the warehouse states that they
+// were published, and versions of lists change after the lists. Two publishers at once do unnecessary work but no
+// harm, as Redis keeps the later revision.
 func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	began := time.Now()
 	work, err := in.Scope.load(ctx, p, in.Lagging)
@@ -119,9 +115,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		for _, id := range listed {
-			r.daos[id] = true
-		}
+		addAll(r.daos, listed)
 	}
 	if err := r.publishFollowing(ctx, list, &daos, &topics); err != nil {
 		return Result{}, err
@@ -139,8 +133,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}, nil
 }
 
-// countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
-// that were lagging.
+// countTogether publishes the proposals, and counts the ballots of lagging DAOs at the same time.
 func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication) error {
 	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error { return proposals.publish(ctx) })
@@ -154,8 +147,8 @@ func countTogether(ctx context.Context, proposals *proposalPublication, daos *da
 	return group.Wait()
 }
 
-// run is what the parts of one publication share. Proposals add the DAOs to sum up again to its
-// workload, and that topics are linked in another way.
+// run is what the parts of one publication share. Proposals add to its workload the DAOs to sum up again, and that
+// topics are linked in another way.
 type run struct {
 	*Publisher
 	Input
@@ -171,8 +164,7 @@ func (r *run) withWriter() *run {
 	return &other
 }
 
-// publishFollowing publishes what follows from proposals: their lists, DAOs and topics, which do
-// not depend on each other.
+// publishFollowing publishes lists, DAOs and topics, which follow from proposals but not from each other.
 func (r *run) publishFollowing(ctx context.Context, list *proposalList, daos *daoPublication, topics *topicPublication) error {
 	list.run, topics.run = r.withWriter(), r.withWriter()
 	group, groupCtx := panics.WithContext(ctx)
@@ -199,9 +191,9 @@ func (r *run) noteProposal(ref record.RefHash, key governance.ProposalKey, daoID
 	}
 }
 
-// publishNames makes the pages stale that show names which batches have changed: ballots, and rankings and
-// signals of DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
-// one of an active voter is in the ballots of thousands of proposals, whose own answers stay as they are.
+// publishNames makes the pages stale that show names which batches have changed: ballots, rankings and signals.
+// Other pages of voters are stale anyway. The log of changes tells no names: an active voter is in the ballots of
+// thousands of proposals, whose own answers stay as they are.
 func (r *run) publishNames(ctx context.Context) error {
 	subjects, err := records.NamedSubjects(ctx, r.Warehouse, r.Batches)
 	if err != nil {
@@ -222,9 +214,8 @@ func (r *run) publishNames(ctx context.Context) error {
 	return r.writer.Flush(ctx)
 }
 
-// writeChanges flushes what was written so far, and adds its keys to the log of changes.
-// The warehouse must not state yet that it is published: rows that are cut off are written
-// by the next publication.
+// writeChanges flushes what was written so far, and adds its keys to the log of changes. The warehouse must not
+// state yet that it is published: what is cut off is written by the next publication.
 func (r *run) writeChanges(ctx context.Context) error {
 	changes, err := r.writer.TakeChanges(ctx)
 	if err != nil {
@@ -237,8 +228,7 @@ func (r *run) head() cache.View {
 	return cache.View{DataAsOf: governance.TimestampOf(r.At), Readiness: governance.Ready}
 }
 
-// hasView reports whether Redis holds a view. After a flush it does not, and what is not
-// written again would look as if it did not exist.
+// hasView reports whether Redis holds a view: flushed and not written again, it would look as if it did not exist.
 func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 	_, err := r.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
@@ -247,8 +237,8 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 	return err == nil, err
 }
 
-// reportUnbalanced reports sums, counted at a time, that do not match their parts. While
-// records of the subject arrive that is no contradiction: they landed between two counts.
+// reportUnbalanced reports sums, counted at a time, that do not match their parts, unless records of the subject
+// arrive: they landed between two counts.
 func (p *Publisher) reportUnbalanced(
 	ctx context.Context, err error, subject slog.Attr, at time.Time, refs []record.RefHash, sources []record.SourceRef,
 ) {

@@ -1,24 +1,19 @@
-// Package publish computes what API nodes serve, and writes it to Redis: the proposals,
-// DAOs, topics and lists that newly committed batches touch, or that the passing of time
-// has changed.
+// Package publish computes what API nodes serve, and writes it to Redis: the proposals, DAOs, topics and lists that
+// newly committed batches touch, or that the passing of time has changed.
 //
-// A Publisher does that while its worker leads. Publisher.Run checks for changes, and
-// Publisher.Publish writes one revision. Publisher.MaintainSortedCopies keeps the copies
-// from which pages of large lists are read; it runs concurrently, as no result waits for it.
+// A Publisher does that while its worker leads. Publisher.Run checks for changes, Publisher.Publish writes one
+// revision, and Publisher.MaintainSortedCopies concurrently keeps the copies that pages of large lists are read from.
 //
 // A worker can die at any point, and Redis can lose writes. Five rules hold in every file:
 //
-//   - Revisions only grow. They follow the warehouse's clock in microseconds, and Redis
-//     refuses to replace a value with one of an earlier revision. The lease saves work;
-//     correctness does not depend on it.
-//   - Redis is written before the warehouse states what is published. What is cut off in
-//     between is published again.
-//   - Former keys are removed before new ones are written, and the version of a list
-//     changes after its rows.
-//   - Sums have to match their parts. Where they do not, records have landed between two
-//     reads: the previous numbers stay, and the DAO is published again.
-//   - Only a completed publication changes the publication state, from which API nodes
-//     conclude that a missing key means "does not exist".
+//   - Revisions follow the warehouse's clock and only grow: Redis refuses to replace a value with one of an earlier
+//     revision. The lease saves work; correctness does not depend on it.
+//   - Redis is written before the warehouse states what is published: what is cut off is published again.
+//   - Former keys are removed before new ones are written, and the version of a list changes after its rows.
+//   - Sums that do not match their parts were read while records landed: the previous numbers stay, and the DAO is
+//     published again.
+//   - Only a completed publication changes the publication state, from which API nodes conclude that a missing key
+//     means "does not exist".
 package publish
 
 import (
@@ -42,12 +37,11 @@ import (
 	"pnyx/worker/changelog"
 )
 
-// idleAfter is how long after the last publication the publisher is idle: it expects to be
-// told of batches, and reads a pulse only when the last is warehouse.IdlePulseAge old.
+// idleAfter is how long after a publication the publisher expects to be told of batches, and lets a pulse get
+// IdlePulseAge old.
 const idleAfter = 10 * time.Second
 
-// ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run
-// publishes everything again.
+// ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run publishes everything again.
 var ErrFailedOver = errors.New("redis has failed over or was restarted")
 
 // Options configures a Publisher.
@@ -63,8 +57,7 @@ type Options struct {
 	// OnPublish is called after every publication, and returns at once.
 	OnPublish func()
 	Changes   *changelog.Log
-	// Progress is called while proposals are published, with how many of them are. It is nil
-	// where nobody watches.
+	// Progress is called with how many proposals are published; nil where nobody watches.
 	Progress func(done, all int)
 	// Logger receives a line for every publication.
 	Logger *slog.Logger
@@ -91,13 +84,13 @@ type Publisher struct {
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
 	corrections *corrections
-	// uncorrected are the published states of proposals whose records were arriving when they
-	// were published again: what follows is compared with these.
+	// uncorrected are the published states of proposals whose records were arriving: what follows is compared with
+	// them.
 	uncorrected map[record.RefHash]counts.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
-	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept by
-	// range. daoRangedFrom is the same for a DAO. All five are constants but in tests.
+	// rangedFrom is the ballots from which totals of a proposal are kept by range, daoRangedFrom of a DAO. All five
+	// are constants but in tests.
 	rangedFrom, daoRangedFrom, votersPerRange uint64
 	recountInterval, recountOverlap           time.Duration
 }
@@ -121,8 +114,8 @@ func New(o Options) *Publisher {
 // Wake tells the Publisher that a batch was committed. It does not block.
 func (p *Publisher) Wake() { backoff.Wake(p.committed) }
 
-// Run checks for changes at every interval, and when it is woken, and publishes them, until
-// ctx ends or an attempt fails, and returns the cause. After a publication it may rest, as pace says.
+// Run publishes changes at every interval, and when it is woken, until ctx ends or an attempt fails, and returns
+// the cause.
 func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
 	p.forgetSums()
@@ -163,9 +156,8 @@ func (p *Publisher) await(ctx context.Context, pause time.Duration) (told bool) 
 // settleAttempts is how often Settle publishes. Once is enough unless records land meanwhile.
 const settleAttempts = 3
 
-// Settle publishes what has changed, or everything when nothing is published, and returns
-// when nothing is left to publish. lagging are the DAOs that keep previous numbers even so,
-// because their records contradict each other.
+// Settle publishes until nothing is left. lagging are the DAOs that keep previous numbers, because their records
+// contradict each other.
 func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
 	p.forgetSums()
 	term := leaderTerm{publisher: p}

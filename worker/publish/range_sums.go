@@ -15,18 +15,13 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A
-// ballot makes the range of its voter stale. A publication counts the stale ranges again
-// and adds up all: its cost follows the ballots that came, not all ballots of the subject.
+// rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A ballot makes the range of
+// its voter stale; a publication counts stale ranges again from the records, and adds up all. So its cost follows
+// the ballots that came, and recasts, withdrawals and repetitions need no rule of their own. The sums are lost with
+// the process: until they are counted again, subjects are counted whole.
 //
-// A stale range is counted from the records, as is everything else, so that recasts, equal
-// times, withdrawals and new versions need no rule of their own, and counting a batch twice
-// changes nothing. What is kept is lost with the process, and counted again from the start:
-// until then subjects are counted whole.
-//
-// One publication at a time calls touch, drop, reset, want and total, total once at a time
-// for a subject. Another goroutine counts subjects whole in the background: it calls next,
-// done and fail.
+// One publication at a time calls touch, drop, reset, want and total, total once at a time for a subject. Another
+// goroutine counts subjects whole in the background: it calls next, done and fail.
 type rangeSums[K comparable, S any] struct {
 	// add returns the sum of sums over ranges, and equal compares two of one range.
 	add   func([]S) S
@@ -51,8 +46,8 @@ type rangedSubject[S any] struct {
 	urgent bool
 }
 
-// precedence orders the subjects that are due, lowest first: those that are counted whole with
-// every ballot, those that have sums, and those that no ballot has come to yet.
+// precedence orders those due, lowest first: counted whole with every ballot, with sums, and without any ballot
+// yet.
 func (s *rangedSubject[S]) precedence() int {
 	switch {
 	case s.urgent:
@@ -126,8 +121,8 @@ func (r *rangeSums[K, S]) reset() {
 	clear(r.subjects)
 }
 
-// want makes the sums of a subject be counted in the background. One is urgent if it has just
-// been counted whole because it changed, as it will be until it has sums.
+// want has the sums of a subject counted in the background; urgently if it was just counted whole because it
+// changed, as it will be until it has sums.
 func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,9 +138,8 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	}
 }
 
-// total returns the sum of a subject. count counts the stale ranges. It returns false where
-// the subject has to be counted whole: it is not among the subjects, or was not counted yet,
-// or most of it is stale.
+// total returns the sum of a subject, with stale ranges counted by count; false if it has to be counted whole: it
+// has no sums, or most of them are stale.
 func (r *rangeSums[K, S]) total(key K, count func([]counts.VoterRange) ([]S, error)) (sum S, ok bool, err error) {
 	sums, stale := r.staleOf(key)
 	if sums == nil {
@@ -195,9 +189,8 @@ func (r *rangeSums[K, S]) isWanted(key K) bool {
 	return r.subjects[key] != nil
 }
 
-// next begins the count of a subject that was never counted, or that has changed since it
-// was last, before a time: of those that precede the others, the one that was counted the
-// longest ago. It returns false where there is none.
+// next begins the count of a subject that was never counted, or has changed and was not counted since a time: of
+// those that precede the others, the one counted the longest ago. It returns false for none.
 func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,10 +214,9 @@ func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok b
 	return key, chosen.counting, true
 }
 
-// done ends a count with its sums, which replace the previous ones. It returns the ranges
-// whose previous sum was wrong. What changed since the count began is stale and not
-// compared, and neither are the ranges of pending voters, who have records that no
-// publication has read; all reports that every voter may be one.
+// done ends a count, whose sums replace the previous ones, and returns the ranges whose previous sum was wrong.
+// Those that changed since it began are stale and not compared, nor are those of pending voters, whose records no
+// publication has read; all says that every voter may be one.
 func (r *rangeSums[K, S]) done(
 	key K, count *wholeCount, ranges []counts.VoterRange, sums []S, pending map[string]bool, all bool, now time.Time,
 ) (wrong []counts.VoterRange) {
@@ -245,8 +237,7 @@ func (r *rangeSums[K, S]) done(
 	return wrong
 }
 
-// compare returns the ranges that both partitions have, with different sums, and that are
-// stale in neither.
+// compare returns the ranges that both partitions have, stale in neither, with different sums.
 func (r *rangeSums[K, S]) compare(previous, next *partition[S], pending map[string]bool) (wrong []counts.VoterRange) {
 	places := make(map[counts.VoterRange]int, len(previous.ranges))
 	for place, voters := range previous.ranges {
@@ -278,9 +269,8 @@ func (r *rangeSums[K, S]) fail(key K, count *wholeCount, now time.Time) {
 }
 
 const (
-	// votersPerRange is the mean number of voters in a range of a proposal or DAO; a power of
-	// two. A range of a proposal is one or two granules to read, and a proposal of 20 million
-	// ballots has some 5,000 ranges to add up.
+	// votersPerRange is the mean number of voters in a range; a power of two. One of a proposal is a granule or two
+	// to read, and 20 million ballots have some 5,000 ranges to add up.
 	votersPerRange = 4096
 	// rangesPerStatement bounds the ranges that one statement counts.
 	rangesPerStatement = 128
@@ -288,8 +278,7 @@ const (
 
 type countOfRanges[K, S any] func(ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange) ([]S, error)
 
-// sumsOf returns the sums of subjects: of those that are kept by range the ranges that changed
-// are counted, and of all others all ballots. ranged are those counted by ranges.
+// sumsOf returns the sums of subjects: ranged are those of which only the ranges that changed are counted.
 func sumsOf[K comparable, S any](
 	ctx context.Context, w *warehouse.Warehouse, kept *rangeSums[K, S], keys []K, count countOfRanges[K, S],
 	countWhole func(context.Context, *warehouse.Warehouse, []K) (map[K]S, error),

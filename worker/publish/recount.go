@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// rangesPerRecount bounds the ranges that one statement of a recount counts: a quarter of a
-	// second on one thread, and 64 MB.
+	// rangesPerRecount bounds what one statement of a recount counts: a quarter of a second on one thread, and 64
+	// MB.
 	rangesPerRecount = 64
 	// recountInterval is the least time between two whole counts of a proposal or DAO.
 	recountInterval = time.Minute
-	// recountRest is how many times as long as a whole count the pause after it is, up to
-	// maxRecountRest, unless a ballot comes to a subject that has no sums yet.
+	// recountRest is the pause after a whole count, in times of its own, up to maxRecountRest, unless a ballot
+	// comes to a subject that has no sums yet.
 	recountRest    = 4
 	maxRecountRest = 10 * time.Minute
 )
 
-// Recount counts large proposals and DAOs whole, one after the other, whenever they have
-// changed, until ctx ends. It runs concurrently with Run, which adds up what it has counted.
-// Where the two differ, the recount wins: what differs is published again, and reported.
+// Recount counts large proposals and DAOs that have changed whole, one after the other, until ctx ends. It runs
+// concurrently with Run, which adds up what it has counted. Where the two differ, the recount is published and
+// reported.
 func (p *Publisher) Recount(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.AwaitFullPublication(ctx)
@@ -53,9 +53,8 @@ func (p *Publisher) Recount(ctx context.Context) {
 	}
 }
 
-// recountNext counts a proposal or DAO that has changed and was last counted before a time.
-// It reports whether there is one. Proposals and DAOs come first in turns, so that many of
-// one kind keep none of the other waiting. No count begins during a publication of everything.
+// recountNext counts a proposal or DAO that has changed and was last counted before a time, if there is one. Both
+// come first in turns, so that many of one kind keep none of the other waiting.
 func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
 	if p.isPublishingEverything(ctx) {
 		return false, nil
@@ -156,8 +155,7 @@ func recount[K comparable, S any](ctx context.Context, p *Publisher, of recounte
 	return nil
 }
 
-// pendingVoters returns the voters of proposals in batches that no publication has read, as
-// records.PendingVoters does.
+// pendingVoters returns the voters in batches that no publication has read, as records.PendingVoters does.
 func (p *Publisher) pendingVoters(ctx context.Context, refs []record.RefHash) (voters map[string]bool, all bool, err error) {
 	published, err := p.Store.PublicationState(ctx)
 	if err != nil {
@@ -167,8 +165,7 @@ func (p *Publisher) pendingVoters(ctx context.Context, refs []record.RefHash) (v
 	return records.PendingVoters(ctx, p.Warehouse, refs, read)
 }
 
-// corrections are the proposals and DAOs whose published sums differed from a recount. They
-// are published again, proposals flagged.
+// corrections are what differed from a recount. It is published again, proposals with a flag.
 type corrections struct {
 	mu               sync.Mutex
 	pending, flagged map[record.RefHash]bool

@@ -24,8 +24,8 @@ type correctedResult struct {
 	corrections []counts.Correction
 }
 
-// recordCorrections compares final results with those that were published before, and writes
-// what differs. While records of a proposal arrive, it waits for the result that they come to.
+// recordCorrections writes how final results differ from those published before. While records arrive, it waits for
+// the result that they come to.
 func (p *proposalPublication) recordCorrections(
 	ctx context.Context, published map[record.RefHash]counts.ProposalState, counted []*evaluation,
 ) error {
@@ -79,8 +79,7 @@ func (p *proposalPublication) recordCorrections(
 	return counts.WriteCorrections(ctx, p.Warehouse, corrections)
 }
 
-// correctedBy returns what differs between a published result of a vote and the one that follows
-// it: nothing unless both are final.
+// correctedBy returns what differs between a published result and the next; nothing unless both are final.
 func (p *proposalPublication) correctedBy(was counts.ProposalState, e *evaluation) (c correctedResult) {
 	if !isFinal(was) {
 		return c
@@ -118,8 +117,8 @@ func hasFlag(s counts.ProposalState, flag governance.QualityFlag) bool {
 	return slices.Contains(s.QualityFlags, string(flag))
 }
 
-// correctionReason returns why a result changed. Where ballots and statement have both changed,
-// what the new result is made of decides.
+// correctionReason returns why a result changed. Where ballots and statement did, what the new one is made of
+// decides.
 func correctionReason(was, is counts.ProposalState) governance.CorrectionReason {
 	known := was.StatedFingerprint != 0
 	late := was.Votes != is.Votes || !was.Power.Equal(is.Power) || known && broughtBallots(was, is)
@@ -135,15 +134,13 @@ func correctionReason(was, is counts.ProposalState) governance.CorrectionReason 
 	return governance.NewRule
 }
 
-// broughtBallots reports whether an import after the import of the newest ballot of a result brought
-// others.
+// broughtBallots reports whether an import after that of the newest ballot of a result brought others.
 func broughtBallots(was, is counts.ProposalState) bool {
 	return is.BallotsObservedAt != nil && (was.BallotsObservedAt == nil || *is.BallotsObservedAt > *was.BallotsObservedAt)
 }
 
-// wasWhole reports whether a final result was known to have every ballot: upstream confirmed it,
-// or what changed it came after an import of the source had ended. Ballots of the same import
-// as those before are the rest of it.
+// wasWhole reports whether a final result was known to have every ballot: upstream confirmed it, or the change came
+// after an import had ended, with ballots that are not the rest of that import.
 func (p *proposalPublication) wasWhole(c correctedResult) bool {
 	if c.was.Votes == 0 && !c.was.Confirmed {
 		return false // nothing was counted: its ballots are the first
@@ -179,8 +176,8 @@ const (
 	winnerField  = "result.choiceKey"
 )
 
-// figure is one figure of a result as the vote summary shows it; text is nil where it is not
-// known, and power where it is no voting power.
+// figure is one figure of a result, as the vote summary shows it; text is nil if unknown, power where it is no
+// power.
 type figure struct {
 	field string
 	text  *string
@@ -213,8 +210,8 @@ func figuresOf(s counts.ProposalState) []figure {
 	return list
 }
 
-// differs compares a known figure with what follows it. Executed, canceled and undecided are
-// later states of an outcome, not other ones. Two bases agree in upstream's precision.
+// differs compares a known figure with the next. Executed, canceled and undecided are later states of an outcome,
+// not other ones. Two bases agree in upstream's precision.
 func (f figure) differs(next figure, provider governance.Provider, sameBasis bool) bool {
 	switch {
 	case f.field == outcomeField:

@@ -22,14 +22,13 @@ type Scope interface {
 type workload struct {
 	// everything is set by the scope of that name.
 	everything bool
-	// untold is what the log of changes is to tell; nil for all that is published.
+	// untold is what a publication of everything tells of: what one of changes would have published.
 	untold *untold
 	// catalog is read after the records that name its sources, so that it has them all.
 	catalog records.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers, and mirrors the mirrors of Governors'
-	// proposals.
+	// counterparts are the same proposals at other providers, mirrors those of Governors' proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
 	// daos are published, and those that proposals belong or belonged to.
@@ -39,8 +38,8 @@ type workload struct {
 
 // Everything covers all proposals, DAOs and topics of the warehouse.
 type Everything struct {
-	// Untold is what has changed since the log of changes was written last, which is told again,
-	// as Redis may have lost it; nil to tell of everything.
+	// Untold is what has changed since the log of changes was written, which Redis may have lost; nil to tell of
+	// everything.
 	Untold *Changes
 	// Lagging are the DAOs that kept previous numbers then.
 	Lagging []string
@@ -54,9 +53,7 @@ func (e Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (
 		if err != nil {
 			return work, err
 		}
-		for _, id := range e.Lagging {
-			changes.daos[id] = true
-		}
+		addAll(changes.daos, e.Lagging)
 		// Redis may not know any more that they were published.
 		for source := range e.Untold.Sources {
 			if id, claimed := claimedDAO(changes.catalog, source); claimed {
@@ -98,15 +95,14 @@ type Changes struct {
 	Proposals map[record.RefHash]bool
 	// Sources are those that batches touch.
 	Sources map[record.SourceRef]bool
-	// AllForums adds the topics of every forum that differ from what is published of them,
-	// and all links that have changed since Since.
+	// AllForums adds the topics of every forum that differ from what is published, and links changed since Since.
 	AllForums bool
 	// Since is the revision of the publication before.
 	Since uint64
 }
 
-// load reads the catalog first: the batches were read before, so it has all of their sources.
-// Proposals whose source has changed hands, or is spam now or no more, are added, and counterparts.
+// load reads the catalog after the batches, so that it has all sources. It adds counterparts, and proposals whose
+// source has changed hands, is spam now or is no more.
 func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool) (work workload, err error) {
 	work = workload{
 		daos:   map[string]bool{},
@@ -150,9 +146,7 @@ func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool
 		return work, err
 	}
 	for source, refs := range moved {
-		for _, ref := range refs {
-			proposals[ref] = true
-		}
+		addAll(proposals, refs)
 		if id := formerDAO[source]; id != "" {
 			work.daos[id] = true
 		}
@@ -166,8 +160,8 @@ func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool
 	return work, nil
 }
 
-// sources returns the sources that batches touch, and those that a DAO's record names no more, with that DAO: a batch
-// with the record touches the others alone, or nothing where none is left.
+// sources returns the sources that batches touch, and with their former DAO those that its record names no more:
+// the batch of that record touches the others alone, or nothing.
 func (c Changes) sources(
 	ctx context.Context, w *warehouse.Warehouse, catalog records.Catalog,
 ) (sources map[record.SourceRef]bool, formerDAO map[record.SourceRef]string, err error) {
@@ -194,9 +188,8 @@ func claimedDAO(catalog records.Catalog, source record.SourceRef) (id string, cl
 	return source.ID, !exists
 }
 
-// addRelated reads which of the proposals exist at another provider as well, and adds
-// those: each of a pair states the conflicts with the other, and one may supersede the
-// other. It repeats that until nothing is added.
+// addRelated adds the same proposals at other providers until there are no more: each states the conflicts with the
+// others, and one may supersede another.
 func (w *workload) addRelated(ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool) (err error) {
 	var found []records.Mirror
 	for known := 0; len(proposals) > known; {
@@ -251,10 +244,14 @@ type untold struct {
 
 func newUntold(work workload) *untold {
 	found := &untold{proposals: map[record.RefHash]bool{}, daos: maps.Clone(work.daos)}
-	for _, ref := range work.proposals {
-		found.proposals[ref] = true
-	}
+	addAll(found.proposals, work.proposals)
 	return found
+}
+
+func addAll[K comparable](set map[K]bool, keys []K) {
+	for _, key := range keys {
+		set[key] = true
+	}
 }
 
 func (u *untold) hasProposal(ref record.RefHash) bool { return u == nil || u.proposals[ref] }

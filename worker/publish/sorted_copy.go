@@ -19,18 +19,16 @@ import (
 )
 
 const (
-	// copyInterval is the time between two checks for missing copies when no publication
-	// wakes MaintainSortedCopies.
+	// copyInterval is the time between two checks for missing copies when no publication asks for one.
 	copyInterval = time.Minute
-	// dropInterval is the time between two checks for replaced copies. A replaced copy stays for
-	// readers that began on it: from one check to the next, and for minCopyAge since it was begun.
+	// dropInterval is between two checks for replaced copies. Readers that began on one have it from one check to
+	// the next, and for minCopyAge since it was begun.
 	dropInterval = time.Minute
 	minCopyAge   = time.Minute
 )
 
-// MaintainSortedCopies builds the sorted copies of large proposals and DAOs that are
-// pending after a publication, one at a time, and drops replaced ones, until ctx ends. It
-// runs concurrently with Run. Errors are logged and retried.
+// MaintainSortedCopies builds the pending sorted copies of large proposals and DAOs, one at a time, and drops
+// replaced ones, until ctx ends. It runs concurrently with Run. Errors are logged and retried.
 func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var dropped time.Time
 	var current []pages.SortedCopy
@@ -58,8 +56,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 					slog.Any("error", err))
 			}
 		}
-		// Pause as long as the work took: during an import, a copy is outdated again a
-		// moment later.
+		// Pause as long as the work took: during an import, a copy is soon outdated again.
 		backoff.Wait(ctx, min(time.Since(began), backoff.Max))
 		select {
 		case <-ctx.Done():
@@ -69,8 +66,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	}
 }
 
-// buildSortedCopies builds every copy that is missing or outdated. It begins none during a
-// publication of everything, as the copies would be outdated at its end.
+// buildSortedCopies builds what is missing or outdated; nothing while everything is published, which outdates it.
 func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 	if p.isPublishingEverything(ctx) {
 		return nil
@@ -90,8 +86,8 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 	return nil
 }
 
-// buildSortedCopy builds a new generation of a copy unless it has the same ballots, makes it the current one, and changes
-// the version of the pages that are read from it.
+// buildSortedCopy builds a new generation unless the copy has the same ballots, makes it the current one, and
+// changes the version of the pages that are read from it.
 func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy) error {
 	began := time.Now()
 	// Read before the ballots are copied: a copy with ballots that land meanwhile is built again the next time.
@@ -170,8 +166,7 @@ func (p *Publisher) fingerprintOf(ctx context.Context, sorted pages.SortedCopy) 
 	return of[sorted.Ref], err
 }
 
-// setCopyVersion makes a copy the one that pages are read from, and returns what was
-// written for that.
+// setCopyVersion makes pages be read from a copy, and returns what was written for that.
 func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy) (*cache.Writer, error) {
 	scope := query.Scope{Kind: query.KindBallots, Subject: sorted.Subject}
 	if sorted.Kind == pages.VoterCopy {
@@ -185,8 +180,7 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy)
 	return writer, nil
 }
 
-// announceCopies adds the proposals and DAOs of copies to the stream of changes: their pages
-// have changed.
+// announceCopies adds the subjects of copies to the stream of changes: their pages have changed.
 func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCopy) error {
 	refs := warehouse.Values(copies, func(sorted pages.SortedCopy) record.RefHash { return sorted.Ref })
 	identities, err := counts.PublishedIdentities(ctx, p.Warehouse, refs)
@@ -208,9 +202,9 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCo
 	return p.Changes.Add(ctx, changes, nil)
 }
 
-// dropSortedCopies drops the copies that were replaced, except those in previous, which were
-// current at the last check, and those that exports read, and returns the current ones. It writes
-// all versions again first: one that was not written at its time must not name a copy that is gone.
+// dropSortedCopies drops replaced copies but those in previous, which were current at the last check, and those
+// that exports read, and returns the current ones. It writes their versions first: one that was not written at its
+// time must not name a copy that is gone.
 func (p *Publisher) dropSortedCopies(ctx context.Context, previous []pages.SortedCopy) (current []pages.SortedCopy, err error) {
 	now, err := p.Warehouse.Now(ctx)
 	if err != nil {

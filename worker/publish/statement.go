@@ -15,14 +15,12 @@ type statement struct {
 	// votes is nil where upstream does not state the number of votes.
 	votes *uint64
 	power decimal.Decimal
-	// scores and choiceVotes are in the order of the choices; nil where upstream does not
-	// state them.
+	// scores and choiceVotes are in the order of the choices; nil where upstream does not state them.
 	scores      []decimal.Decimal
 	choiceVotes []uint64
 }
 
-// statementOf returns what upstream states of a vote with some choices; nil where it does
-// not state the total power.
+// statementOf returns what upstream states of a vote; nil where it does not state the total power.
 func statementOf(p records.Proposal, choices int) *statement {
 	s := &statement{votes: p.StatedVotes}
 	if choices > 0 && len(p.StatedScores) == choices {
@@ -42,8 +40,7 @@ func statementOf(p records.Proposal, choices int) *statement {
 	return s
 }
 
-// isUncounted reports whether upstream has ballots that it gives no power: they are encrypted, or
-// their power is not known yet.
+// isUncounted reports whether upstream gives its ballots no power: they are encrypted, or it is not known yet.
 func (s *statement) isUncounted(p records.Proposal) bool {
 	final := p.ScoresState != "" && p.HasFinalScores()
 	return !p.Provider.IsOnchain() && !final && s.votes != nil && *s.votes > 0 && decimal.Sum(decimal.Zero, s.scores...).IsZero()
@@ -55,11 +52,9 @@ func givesPowerOnce(v governance.VoteType) bool {
 	}, v)
 }
 
-// basis decides which totals a vote has: those that upstream states, or the sums of the
-// ballots that count. It is empty where there are neither.
-//
-// Once a vote is over, a final statement that differs from the ballots decides, and one that
-// is not final is of no use. Before, a statement of less than the ballots lags behind them.
+// basis decides whether a vote has the totals that upstream states, or the sums of the ballots that count; empty
+// for neither. Once a vote is over, a final statement that differs from the ballots decides, and one that is not
+// final is of no use. Before, a statement of less than the ballots lags behind them.
 func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	s := c.stated
 	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
@@ -82,20 +77,17 @@ func (c *voteResult) votesDiffer() bool {
 	return c.stated != nil && c.stated.votes != nil && *c.stated.votes != c.held.Votes
 }
 
-// totalDiffers compares the total power, with and without ballots that support no choice:
-// upstream has counted them at some times and not at others.
+// totalDiffers compares with and without ballots that support no choice: upstream has not always counted them.
 func (c *voteResult) totalDiffers(p records.Proposal) bool {
 	return c.stated != nil && differ(p.Provider, c.stated.power, c.held.Power) && differ(p.Provider, c.stated.power, c.supporting)
 }
 
-// leavesBallotsOut reports whether ballots that support no choice are not in the total that upstream
-// states.
+// leavesBallotsOut reports whether upstream's total is without ballots that support no choice.
 func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
 	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
-// scoresThatDiffer returns the positions of the choices whose stated score is not the one that
-// the ballots come to.
+// scoresThatDiffer returns the positions of the choices whose stated score ballots do not come to.
 func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	if c.stated == nil {
 		return nil
@@ -103,8 +95,8 @@ func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	return c.scoresUnlike(p, c.stated.scores)
 }
 
-// scoresUnlike returns the positions of the choices whose score is not the one that the ballots
-// come to; none where the ballots have no scores, or there are not as many.
+// scoresUnlike returns the positions of the choices whose score is not that of the ballots; none where these have
+// no scores, or not as many.
 func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) (positions []int) {
 	if len(scores) != len(c.counted) {
 		return nil
@@ -117,8 +109,8 @@ func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) 
 	return positions
 }
 
-// coverageOf compares the ballots held with what upstream states: their number, or else their
-// power. Of an unreadable one no power is held, and what a file lacks is held only if the number proves it.
+// coverageOf compares the ballots with the number that upstream states, or else the power. An unreadable one has
+// none, and what a file lacks is held only if the number proves it.
 func (c *voteResult) coverageOf(p records.Proposal) governance.Coverage {
 	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
 	if p.StatedVotes == nil {

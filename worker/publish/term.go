@@ -25,57 +25,51 @@ import (
 )
 
 const (
-	// commitOverlap is how far back committed batches are read again: the warehouse stamps a batch
-	// before it becomes visible, so that one may appear after others that are later.
+	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible.
 	commitOverlap = time.Minute
 	// abandonedInterval is the time between two checks for batches whose import died.
 	abandonedInterval = 30 * time.Second
-	// previousFormatInterval is the time between two checks whether workers of the previous
-	// cache format have ended.
+	// previousFormatInterval is the time between two checks whether workers of the previous cache format have
+	// ended.
 	previousFormatInterval = 10 * time.Second
-	// completeInterval is the time between two checks that read tables while the warehouse
-	// tells that nothing was committed.
+	// completeInterval is the time between two checks that read tables while nothing was committed.
 	completeInterval = 30 * time.Second
 )
 
-// leaderTerm is what a publisher remembers while it holds the lease. Any error ends the
-// term, and the next one starts from what Redis and the warehouse state.
+// leaderTerm is what a publisher remembers while it leads. Any error ends the term; the next goes by Redis and
+// warehouse.
 type leaderTerm struct {
 	publisher *Publisher
 	published cache.PublicationState
-	// began is when the current step checked for changes, by this machine's clock. Records
-	// that came since may be missing, however long the publication takes.
+	// began is when the step began, by this machine's clock: records that came since may be missing.
 	began time.Time
-	// processed holds the batches of the overlap that are published, with the time they
-	// were committed at. It is nil until the term has taken over a publication.
+	// processed holds the published batches of the overlap, with the time of their commit; nil until a publication
+	// was taken over.
 	processed map[uuid.UUID]time.Time
-	// lagging holds the DAOs to be published again, as their proposals do not sum to their
-	// ballots yet. laggingDAOs states since when, for the metrics.
+	// lagging holds the DAOs whose proposals do not sum to their ballots yet, laggingDAOs since when, for the
+	// metrics.
 	lagging     map[string]bool
 	laggingDAOs map[string]laggingDAO
 	// checkedAbandoned is the warehouse's time of the last check for abandoned batches.
 	checkedAbandoned time.Time
-	// checkedPrevious is the warehouse's time of the last check whether workers of the previous
-	// cache format have ended.
+	// checkedPrevious is that of the last check whether workers of the previous cache format have ended.
 	checkedPrevious time.Time
 	// voteCoverage is Result.VoteCoverage of the publication before.
 	voteCoverage map[string]governance.VoteCoverage
-	// restored names the last restore of the warehouse from a backup, as runIDs include it;
-	// it is read once a term, because the workers are stopped for a restore.
+	// restored names the last restore of the warehouse, as runIDs do. It is read once: workers are stopped for a
+	// restore.
 	restored *string
 	// follows is what is published of followed sources.
 	follows followTerm
-	// quiet is what the last complete check found nothing to publish at; its Parts are zero
-	// before one. nextDue is when the next proposal is due after it, zero for none.
+	// quiet is at which pulse nothing was to be published; nextDue is when the next proposal is due, zero for none.
 	quiet   warehouse.Pulse
 	nextDue time.Time
-	// checkedForums is set once every forum was compared with what is published of it: an
-	// earlier term, or an earlier version of the rules, may have left topics behind.
+	// checkedForums is set once every forum was compared: earlier terms and rules may have left topics behind.
 	checkedForums bool
 }
 
-// step publishes what has changed, or everything when nothing is published. It may take a
-// pulse of pulseAge for up to date.
+// step publishes what has changed, or everything when nothing is published. It may take a pulse of pulseAge for up
+// to date.
 func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err error) {
 	defer panics.Caught(&err)
 	t.began = time.Now()
@@ -94,8 +88,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 	if err != nil {
 		return err
 	}
-	// Read before anything else is read or written, so that a failover during the step
-	// shows at the next one.
+	// First of all, so that a failover during the step shows at the next one.
 	found, err := t.publisher.Store.Standing(ctx)
 	if err != nil {
 		return err
@@ -114,8 +107,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 			slog.Uint64("revision", published.Revision))
 		return t.publishAll(ctx, now, runIDs)
 	}
-	// If the warehouse's clock was set back, the next revision must still be later than
-	// the published one, or Redis refuses it.
+	// If the warehouse's clock was set back, Redis refuses a revision that follows it alone.
 	t.published.Revision = max(t.published.Revision, published.Revision)
 	if published.ServerRunIDs != runIDs {
 		return t.republishAll(ctx, now, runIDs, published.ServerRunIDs)
@@ -158,8 +150,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 	return t.publishChanges(ctx, pulse)
 }
 
-// isQuiet reports whether there is nothing to publish: nothing was committed since a
-// complete check found nothing, and no time has come that the check would look for.
+// isQuiet reports whether nothing was committed, and nothing has become due, since a complete check found nothing.
 func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 	since, now := t.quiet.Now, pulse.Now
 	return pulse.Quiet(t.quiet) && len(t.lagging) == 0 && !t.publisher.corrections.arePending() &&
@@ -168,9 +159,8 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 		(t.nextDue.IsZero() || now.Before(t.nextDue))
 }
 
-// restoredFrom names the restore of the warehouse from a backup, for what identifies the servers;
-// empty for none. What is published may be of records that a restored warehouse does not have,
-// and states less of what it has.
+// restoredFrom names the restore of the warehouse, if any: what is published may be of records that it does not
+// have.
 func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
 		restored, err := records.LastRestore(ctx, t.publisher.Warehouse)
@@ -185,9 +175,8 @@ func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	return *t.restored, nil
 }
 
-// isForged reports whether a published revision is beyond all that publishers have given. It
-// may be ahead of the warehouse's clock, which was set back then: the warehouse holds the
-// revisions that were given before, and the next one is later.
+// isForged reports whether a revision is beyond all that publishers have given, which the warehouse holds. One that
+// is ahead of its clock may be right: the clock was set back.
 func (t *leaderTerm) isForged(ctx context.Context, now time.Time, published uint64) (bool, error) {
 	if !cache.IsTooFarAhead(published, now) {
 		return false, nil
@@ -205,16 +194,12 @@ func (t *leaderTerm) resumeFrom(published cache.PublicationState) {
 	t.published = published
 	t.processed = map[uuid.UUID]time.Time{}
 	t.lagging = map[string]bool{}
-	for _, daoID := range published.LaggingDAOs {
-		t.lagging[daoID] = true
-	}
+	addAll(t.lagging, published.LaggingDAOs)
 }
 
-// republishAll runs a full publication after Redis failed over or restarted: the new
-// primary may lack the last writes or hold deleted keys. It also runs one after the warehouse
-// was restored from a backup. Existing views stay readable.
-// Within a term it ends the term instead, because all that runs concurrently with
-// publication has to start over as well; the next term publishes.
+// republishAll runs a full publication after Redis failed over or restarted, and may lack the last writes or hold
+// deleted keys, or after a restore of the warehouse. Within a term it ends the term: all that runs beside has to
+// start over as well.
 func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, published string) error {
 	if t.processed != nil {
 		return ErrFailedOver
@@ -235,8 +220,8 @@ func (t *leaderTerm) republish(ctx context.Context, now time.Time, runIDs string
 	return t.publishAll(ctx, now, runIDs)
 }
 
-// previousFormatEnded checks from time to time whether workers of the previous cache format,
-// which led during an upgrade or a rollback, have ended.
+// previousFormatEnded checks from time to time whether workers of another cache format, which led during an upgrade
+// or a rollback, have ended.
 func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bool, error) {
 	if now.Sub(t.checkedPrevious) < previousFormatInterval {
 		return false, nil
@@ -263,8 +248,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return err
 	}
-	// Read before the records, so that every batch listed here is in what is read next; and once, so
-	// that no batch counts as published that the log of changes does not tell.
+	// Before the records, which have every batch listed here; and once, so that none counts as published that the
+	// log does not tell.
 	since := now.Add(-commitOverlap)
 	if told.Position != nil {
 		since = readFrom(told.Position.CommittedThrough, now)
@@ -282,8 +267,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 			return err
 		}
 	}
-	// Taken before the first write. Redis accepts the publication at its end only if the token is
-	// still there, so that one which was flushed meanwhile does not count as complete.
+	// Before the first write: a Redis that is flushed meanwhile lacks the token, and does not accept the end.
 	token, err := t.publisher.Lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
@@ -311,9 +295,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	return t.publisher.Store.RetirePreviousFormat(ctx, previous)
 }
 
-// untold returns what the log of changes does not tell of yet, for a publication of everything: what
-// batches and the clock have changed since the last publication that Redis may have lost. It is empty
-// before the first publication.
+// untold returns what batches and the clock have changed since the log of changes was written last; nothing before
+// the first publication.
 func (t *leaderTerm) untold(
 	ctx context.Context, position *counts.ChangePosition, batches []records.CommittedBatch, since, now time.Time,
 ) (*Changes, error) {
@@ -332,19 +315,16 @@ func (t *leaderTerm) untold(
 	}
 	// A publication that was cut off has left none due.
 	turned, err := counts.NewChangeLog(t.publisher.Warehouse).Turned(ctx, since, now)
-	for _, ref := range slices.Concat(due, turned) {
-		untold.Proposals[ref] = true
-	}
+	addAll(untold.Proposals, slices.Concat(due, turned))
 	return untold, err
 }
 
-// maxWithheldTries is how often the first publication of a cache format counts again what it
-// withheld, before API nodes of this version become ready.
+// maxWithheldTries is how often the first publication of a cache format counts again what it withheld.
 const maxWithheldTries = 5
 
-// publishWithheld publishes DAOs again that a publication of everything withheld: their ballots
-// landed while they were counted, and this cache format has no previous numbers of them. It does so
-// only while API nodes of the version before serve: without them, all other answers must not wait.
+// publishWithheld publishes DAOs again whose ballots landed while they were counted, and that have no previous
+// numbers in this cache format. It does so only while nodes of the version before serve: without them, all other
+// answers must not wait.
 func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Result) (Input, Result, error) {
 	for range maxWithheldTries {
 		if len(result.Withheld) == 0 {
@@ -390,9 +370,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 		}
 	}()
 	due = append(due, wrong...)
-	for _, id := range wrongDAOs {
-		t.lagging[id] = true
-	}
+	addAll(t.lagging, wrongDAOs)
 	follows, err := t.followChanges(ctx, now)
 	if err != nil {
 		return err
@@ -408,12 +386,8 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
 	changed := records.NewChangeSet()
-	for _, ref := range due {
-		changed.Proposals[ref] = true
-	}
-	for _, source := range follows {
-		changed.Sources[source] = true
-	}
+	addAll(changed.Proposals, due)
+	addAll(changed.Sources, follows)
 	in := t.inputOf(now, batches, changed)
 	result, err := t.publishBatches(ctx, in, batches)
 	if err != nil {
@@ -461,9 +435,8 @@ func (t *leaderTerm) markProcessed(batches []records.CommittedBatch) {
 	}
 }
 
-// readFrom returns the commit time from which on batches are read where all up to a time, in
-// microseconds, are published. If the warehouse's clock was set back, batches are committed before
-// that time; the smaller of the two times finds them.
+// readFrom returns from when batches are read where all up to a time in microseconds are published, also after the
+// warehouse's clock was set back.
 func readFrom(committedThrough int64, now time.Time) time.Time {
 	return time.UnixMicro(min(committedThrough, now.UnixMicro())).Add(-commitOverlap)
 }
@@ -507,8 +480,8 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	return nil
 }
 
-// heartbeat tells API nodes that everything committed by now is published. token is that
-// of cache.BeginFullPublication after a publication of everything, and empty otherwise.
+// heartbeat tells API nodes that everything committed by now is published. token is that of
+// cache.BeginFullPublication, or empty.
 func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string) error {
 	t.published.CommittedThrough = now.UnixMicro()
 	t.published.HeartbeatAt = governance.TimestampOf(t.began)
@@ -519,8 +492,8 @@ func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string)
 	return nil
 }
 
-// nextRevision is later than all revisions before, and follows the warehouse's clock, so
-// that the revisions of two workers are in the order in which they read.
+// nextRevision is later than all before, and follows the warehouse's clock: workers' revisions are in the order of
+// their reads.
 func (t *leaderTerm) nextRevision(now time.Time) uint64 {
 	return max(uint64(now.UnixMicro()), t.published.Revision+1)
 }

@@ -16,8 +16,7 @@ func (e daoEvaluation) timelines() []governance.Timeline {
 	}
 }
 
-// buckets returns one bucket for each month from the first with a value to the last.
-// Months without a value have zero.
+// buckets returns one for each month from the first with a value to the last.
 func buckets(counts map[counts.Month]uint64) []governance.TimelineBucket {
 	filled := []governance.TimelineBucket{}
 	if len(counts) == 0 {

@@ -13,8 +13,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// TopicRulesVersion is the version of the rules for topics: how posts are read, what
-// links name, what is relevant. Raising it publishes every topic again.
+// TopicRulesVersion is the version of the rules for topics, posts and links. Raising it publishes every topic
+// again.
 const TopicRulesVersion = 2
 
 type topicPublication struct {
@@ -22,15 +22,14 @@ type topicPublication struct {
 	// daos collects the DAOs whose topic lists have changed.
 	daos      map[string]bool
 	published int
-	// differing are those that differ from what is published of them, in a publication of
-	// everything that does not tell all; former is what was published of every topic. A topic that
-	// changes after differing was read differs from that.
+	// differing are topics that differ from what was published, former, in a publication of everything that does
+	// not tell all. A topic may change after differing was read.
 	differing map[records.TopicRef]bool
 	former    map[records.TopicRef]counts.PublishedTopic
 }
 
-// publish writes the topics of a scope. Redis is written before the states in the warehouse, and
-// the versions of the lists change last: a publication that is cut off anywhere is done again.
+// publish writes Redis before the states in the warehouse, and the versions of lists last: what is cut off is done
+// again.
 func (t *topicPublication) publish(ctx context.Context, scope topicScope) error {
 	const topicBatchSize = 1000 // how many topics are evaluated together: their posts are in memory at the same time
 	refs, err := t.changed(ctx, scope)
@@ -75,9 +74,7 @@ func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]rec
 	if t.everything {
 		t.differing = make(map[records.TopicRef]bool, len(refs))
 		t.former = make(map[records.TopicRef]counts.PublishedTopic, len(scope.all))
-		for _, ref := range refs {
-			t.differing[ref] = true
-		}
+		addAll(t.differing, refs)
 		return scope.all, nil
 	}
 	slices.SortFunc(refs, func(a, b records.TopicRef) int {
@@ -86,8 +83,7 @@ func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]rec
 	return slices.Compact(refs), nil
 }
 
-// forums returns the forums of a scope, with those that belong to another DAO than their
-// published topics: no record of their own tells that.
+// forums returns those of a scope, and those whose topics are published under another DAO: no record tells that.
 func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]records.Forum, error) {
 	published, err := counts.PublishedForums(ctx, t.Warehouse)
 	if err != nil {

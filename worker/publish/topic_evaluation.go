@@ -19,14 +19,13 @@ type topicEvaluation struct {
 	name string
 	// related are the proposals that the topic is linked with, in either direction.
 	related []governance.RelatedProposal
-	// score is the relevance by rules.TopicRelevance, and relevant reports whether the
-	// topic is about governance.
+	// score and relevant are by rules.TopicRelevance.
 	score    int
 	relevant bool
 }
 
-// evaluateTopic computes a topic, except for what depends on its links. It drops the HTML
-// of the post, so that a batch holds only text.
+// evaluateTopic computes all but what depends on links. It drops the HTML of the post, so that a batch holds only
+// text.
 func evaluateTopic(topic records.Topic, forum records.Forum) topicEvaluation {
 	e := topicEvaluation{
 		topic:    topic,
@@ -38,8 +37,7 @@ func evaluateTopic(topic records.Topic, forum records.Forum) topicEvaluation {
 	return e
 }
 
-// link selects the topic's proposals from those that any topic of the batch is linked
-// with, and computes the relevance. proposals are in the order in which they are shown.
+// link selects the topic's proposals from those of the batch, in their order, and computes the relevance.
 func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 	e.related = []governance.RelatedProposal{}
 	for _, proposal := range proposals {
@@ -91,12 +89,10 @@ func (e *topicEvaluation) participants() *governance.Decimal {
 	if count == nil {
 		return nil
 	}
-	number := governance.CountOf(*count)
-	return &number
+	return new(governance.CountOf(*count))
 }
 
-// state returns what the warehouse stores of the evaluation. The versions of the record
-// and of the rules show later whether the topic has to be published again.
+// state returns what the warehouse stores; the versions of record and rules show later whether to publish again.
 func (e *topicEvaluation) state(revision uint64) counts.TopicState {
 	proposals := warehouse.Values(e.related, func(related governance.RelatedProposal) string { return string(related.ProposalKey) })
 	return counts.TopicState{

@@ -11,8 +11,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
-// without them ballots that upstream calls invalid cannot be told from the others.
+// needsGroups reports whether ballots are read in groups: for a run-off, and to tell those that upstream calls
+// invalid.
 func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	choices, _ := choicesOf(p, t)
 	switch {
@@ -36,8 +36,7 @@ func hasOtherForms(p records.Proposal, t counts.VoteTotals) bool {
 	}
 }
 
-// preferences counts the choices that the ballots of a vote that is read in groups name. All
-// other votes have none.
+// preferences counts the choices that ballots name which are read in groups; zero for all other votes.
 func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	if !needsGroups(p, t) {
 		return 0
@@ -48,8 +47,8 @@ func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	return max(count, min(t.Votes, 1)) // one that names nothing is in a group, too
 }
 
-// validBallots returns the ballots that upstream calls valid: what they support. Votes and power
-// stay the totals of all ballots. invalid reports whether there are others. Without groups, all count.
+// validBallots returns what the ballots support that upstream calls valid, and whether there are others; votes and
+// power stay those of all. Without groups, all count.
 func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil {
 		return b, false, nil

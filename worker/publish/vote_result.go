@@ -20,15 +20,13 @@ import (
 // errUnbalanced means that sums do not match their parts.
 var errUnbalanced = errors.New("choices do not sum to the ballots")
 
-// maxPreferences is the work budget of a vote whose ballots are read in groups: the choices that
-// they name together. 100,000 voters can rank 100 choices. A run-off beyond it takes the scores
-// that upstream states, and the proposals after it do not wait.
+// maxPreferences bounds the choices that ballots read in groups name together: 100,000 voters can rank 100. A
+// run-off beyond it takes the scores that upstream states.
 const maxPreferences = 10_000_000
 
 type ballots struct {
 	totals counts.VoteTotals
-	// groups are all of them by the choices that they name, of a vote that needs groups and names
-	// at most maxPreferences choices.
+	// groups are all by the choices that they name, of a vote that needs groups and has at most maxPreferences.
 	groups []governance.Ranking
 }
 
@@ -37,40 +35,34 @@ type voteResult struct {
 	choices []governance.Choice
 	// bounds say which ballots are valid.
 	bounds governance.ChoiceBounds
-	// from says what the totals are; empty where there are none. All fields below but held
-	// are meaningless then.
+	// from says what the totals are; empty for none, which makes all fields below but held meaningless.
 	from     governance.Basis
 	coverage governance.Coverage
-	// held are the sums of the ballots that count, supporting is the power of those that
-	// support any choice, and counted are the scores that they come to, in the order of
-	// choices; nil where only upstream can compute them.
+	// held are the sums of the ballots that count, supporting the power of those that support any choice, and
+	// counted their scores, in the order of choices; nil where only upstream can compute them.
 	held       counts.VoteTotals
 	supporting decimal.Decimal
 	counted    []governance.Score
 	// stated is what upstream states of the vote; nil for nothing.
 	stated *statement
-	// votes is the number of votes, one a voter, and power is their voting power. votes is
-	// nil where upstream does not state it.
+	// votes is the number of votes, nil where upstream does not state it, and power is their voting power.
 	votes *uint64
 	power decimal.Decimal
-	// scores are in the order of choices; nil where they are not known. hasChoiceVotes says
-	// that their votes are.
+	// scores are in the order of choices; nil where unknown. hasChoiceVotes says that their votes are known.
 	scores         []governance.Score
 	hasChoiceVotes bool
 	// settled says that the totals are final, provided that the vote is over: they decide.
 	settled bool
 	quorum  *governance.Quorum
 	flags   []governance.QualityFlag
-	// unbalanced is set when the choices do not sum to the ballots: records landed between
-	// two reads. Such a result is not published over a previous one.
+	// unbalanced is set when records landed between two reads: the result replaces no previous one.
 	unbalanced error
 }
 
 func (c *voteResult) ready() bool { return c.from != "" }
 
-// countVotes returns the result of a vote, which may be over. Snapshot has not always called
-// ballots that rank a part only invalid, and does not say since when: where it states no scores,
-// or other ones, and the scores with these ballots are not refuted, they count.
+// countVotes returns the result of a vote. Snapshot has not always called partial rankings invalid, and does not
+// say since when: they count where it states no scores, or other ones, and scores with them are not refuted.
 func countVotes(p records.Proposal, b ballots, over bool) voteResult {
 	bounds := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices))
 	c := countWithin(p, b, over, bounds)
@@ -155,9 +147,8 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 	return slices.Collect(maps.Keys(flags))
 }
 
-// choicesOf returns the choices that upstream states. Where it states none they are derived
-// from the ballots and from the scores, which derived reports: all positions up to the last.
-// A basic vote has three.
+// choicesOf returns the choices that upstream states, or else derives all positions up to the last from ballots and
+// scores.
 func choicesOf(p records.Proposal, t counts.VoteTotals) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	for i, label := range p.Choices {
@@ -215,8 +206,7 @@ func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
 	return keys
 }
 
-// scoresOf computes the scores of the ballots by choice key. It returns false where only
-// upstream can compute them.
+// scoresOf computes the scores by choice key; false where only upstream can.
 func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (scores map[string]governance.Score, ok bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
@@ -230,8 +220,7 @@ func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (score
 	return nil, false
 }
 
-// quadraticScores computes the scores of a quadratic vote from the sums of square roots
-// that the warehouse computes.
+// quadraticScores computes scores from the sums of square roots that the warehouse computes.
 func quadraticScores(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) map[string]governance.Score {
 	roots := warehouse.Values(choices, func(choice governance.Choice) decimal.Decimal { return t.RootSums[choice.Key] })
 	scores := map[string]governance.Score{}
@@ -256,8 +245,7 @@ func (c *voteResult) choiceTotals() []governance.ChoiceTotal {
 	return totals
 }
 
-// checkBalance compares the sum over all choices with the ballots, for the vote types in
-// which each ballot divides its power. The two come from different reads.
+// checkBalance compares choices with ballots, which are different reads, where each ballot divides its power.
 func checkBalance(p records.Proposal, t counts.VoteTotals) error {
 	if !givesPowerOnce(p.VoteType) {
 		return nil
@@ -272,8 +260,7 @@ func checkBalance(p records.Proposal, t counts.VoteTotals) error {
 	return nil
 }
 
-// setQuorum compares the totals with the quorum, where there is one. Ballots that are missing
-// may reach a quorum that those held do not.
+// setQuorum compares the totals with the quorum. Ballots that are missing may reach one that those held do not.
 func (c *voteResult) setQuorum(p records.Proposal) {
 	needed := p.NeededQuorum()
 	if !c.ready() || needed == nil || c.scores == nil && len(p.CountedChoices()) > 0 {
@@ -308,8 +295,7 @@ func (c *voteResult) decide(p records.Proposal) governance.Outcome {
 	return governance.Decide(p.VoteType, c.choices, powers, c.quorum)
 }
 
-// winner returns the choice with the most power of a vote that is over; nil where the totals
-// are not final, or no choice has any.
+// winner returns the choice with the most power; nil where totals are not final, or no choice has any.
 func (c *voteResult) winner() *governance.VoteResult {
 	if !c.settled || len(c.scores) == 0 {
 		return nil
