@@ -42,9 +42,8 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (any, error) {
 	return ballots, nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
 }
 
-// setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote
-// summary does, which it returns; it states nothing while there is none. Where upstream has some,
-// and none is held, the ballots are not available.
+// setBallotCoverage states in the head how many ballots are held, as the vote summary does, which it returns;
+// nothing without one. Where upstream has some, and none is held, they are not available.
 func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey) (summary governance.VoteSummary, err error) {
 	summary, err = readView[governance.VoteSummary](ctx, p, cache.VoteSummaryKey(key))
 	if err != nil && !errors.Is(err, cache.ErrMiss) {

@@ -26,8 +26,8 @@ import (
 const (
 	// manifestTTL is how long a manifest is fresh after a publication.
 	manifestTTL = time.Second
-	// sharedExportTTL is how long callers get the same export of an open vote: each sorted
-	// copy that is exported is kept for cache.ExportTTL.
+	// sharedExportTTL is how long callers get the same export of an open vote, whose copy is kept for
+	// cache.ExportTTL.
 	sharedExportTTL = 10 * time.Minute
 )
 
@@ -64,8 +64,7 @@ func (p *page) exported(ctx context.Context, key governance.ProposalKey) (export
 	}, version, nil
 }
 
-// ballotExport builds a manifest without its parts: the sorted copy of a large proposal is
-// exported, and the ballots themselves of any other.
+// ballotExport builds a manifest without its parts, of a large proposal from its sorted copy.
 func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
 		return nil, err
@@ -106,8 +105,7 @@ func (e exported) manifest(revision string, votes uint64, power decimal.Decimal,
 	}
 }
 
-// chooseCopy returns the sorted copy to export, and has it kept: the current one, or of an
-// open vote one that was chosen a while ago.
+// chooseCopy returns the sorted copy to export, and keeps it: the current one, or of an open vote a recent one.
 func (p *page) chooseCopy(ctx context.Context, of exported, current uint64) (uint64, error) {
 	exports, err := p.Store.Exports(ctx)
 	if err != nil || current == 0 {
@@ -121,8 +119,7 @@ func (p *page) chooseCopy(ctx context.Context, of exported, current uint64) (uin
 	return current, p.Store.KeepExport(ctx, of.key, current)
 }
 
-// isExported reports whether a sorted copy is one of the proposal, and complete: the current
-// one, or one that is kept for exports.
+// isExported reports whether a sorted copy is the proposal's current one, or is kept for exports.
 func (p *page) isExported(ctx context.Context, of exported, generation uint64) (bool, error) {
 	exports, err := p.Store.Exports(ctx)
 	if err != nil {
@@ -214,8 +211,7 @@ func shortDigest(text []byte, size int) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:size])
 }
 
-// ballotPart builds a part of an export. It is absent where the ballots that the revision
-// names cannot be read any more.
+// ballotPart builds a part of an export. It is absent where the ballots of the revision cannot be read any more.
 func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (any, error) {
 	of, version, err := p.exported(ctx, q.Proposal)
 	p.head.Revision = version.Revision

@@ -20,33 +20,28 @@ type builder func(context.Context, *page, cache.PageRequest) (any, error)
 // kindOfPage says how pages of one kind are built.
 type kindOfPage struct {
 	build builder
-	// setSize is how many pages of the kind are built together, with shared statements, and
-	// sets is how many sets of the kind one worker has in work.
+	// setSize is how many pages are built together, with shared statements, and sets how many sets one worker has
+	// in work.
 	setSize, sets int
-	// gather bounds how long a set waits for the previous one of its kind, so that one slow page
-	// delays the others no longer.
+	// gather bounds how long a set waits for the one before, so that one slow page delays the others no longer.
 	gather time.Duration
 }
 
 const (
-	// maxSet is the size of a set: enough to share the planning of a statement, few enough
-	// that a set takes well below a second.
+	// maxSet is the size of a set: enough to share the planning of a statement, few enough for well below a second.
 	maxSet = 64
-	// setsTogether is the number of sets of a kind that is built in sets: one in work, and
-	// one that gathers.
+	// setsTogether is for kinds built in sets: one in work, and one that gathers.
 	setsTogether = 2
 	// partsTogether is the number of parts of exports, which take more memory and time than pages.
 	partsTogether = 1
-	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
-	// fillConcurrency to other kinds.
+	// setsAlone is for kinds whose pages are built alone. It leaves one of fillConcurrency to other kinds.
 	setsAlone = fillConcurrency - 1
 	// gatherTime is how long sets of pages wait for those before them; sets of dossiers take longer.
 	gatherTime     = 50 * time.Millisecond
 	gatherDossiers = 500 * time.Millisecond
 )
 
-// kindsOfPages is the table of the kinds of pages. What else depends on the kind, the version that
-// a page must have and the tags that purge it, follows from the scope of the query.
+// kindsOfPages is the table of the kinds of pages. Versions and tags follow from the scope of the query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
 		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether, gatherTime},
@@ -69,8 +64,7 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 	}
 }
 
-// build decodes the query of a request for one kind of page. Lists read one row more
-// than a page shows.
+// build decodes the query of a request. Lists read one row more than a page shows.
 func build[Query query.Page](read func(*page, context.Context, Query) (any, error)) builder {
 	return func(ctx context.Context, p *page, r cache.PageRequest) (any, error) {
 		var q Query
@@ -84,8 +78,8 @@ func build[Query query.Page](read func(*page, context.Context, Query) (any, erro
 	}
 }
 
-// topics builds a page of topics. A scope without a version has had nothing published yet: the
-// first publication of it sets one, which makes the page stale.
+// topics builds a page of topics. A scope without a version has none published yet: its first version makes the
+// page stale.
 func (p *page) topics(ctx context.Context, q query.Topics) (any, error) {
 	version, _, err := p.version(ctx, q.Scope())
 	if err != nil {
@@ -130,8 +124,8 @@ type page struct {
 	*Filler
 	// head is the view without its payload.
 	head cache.View
-	// scope is what the version of the page is kept for, and read is that version until it is
-	// used; zero where it has to be read.
+	// scope is what the version of the page is of, and read that version until it is used; zero where it has to be
+	// read.
 	scope query.Scope
 	read  cache.Version
 }
@@ -148,8 +142,7 @@ func readView[Payload any](ctx context.Context, p *page, key cache.Key) (payload
 	return payload, err
 }
 
-// version reads the version of a scope; there is false when it has none, and the revision is
-// then the revision of its removal.
+// version reads the version of a scope; without one, there is false, and the revision is that of its removal.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
 	if scope == p.scope && p.read != (cache.Version{}) {
 		version, p.read = p.read, cache.Version{}
@@ -165,8 +158,8 @@ func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Ve
 	return version, err == nil, err
 }
 
-// checkUnpublished returns an error where the subject of a scope without a version, or the removal of one, is
-// published: Redis has lost the version. Everything is then published again.
+// checkUnpublished returns an error where the subject of a scope without a version is published: Redis has lost the
+// version. Everything is then published again.
 func (p *page) checkUnpublished(ctx context.Context, subject cache.Key) error {
 	if subject == "" {
 		return nil
@@ -184,9 +177,9 @@ func (p *page) checkUnpublished(ctx context.Context, subject cache.Key) error {
 	return errors.Join(fmt.Errorf("%w: the version that follows %s is lost", cache.ErrCorrupt, subject), p.Store.RequestRepublish(ctx))
 }
 
-// fromSortedCopy calls read with the generation of the sorted copy that a version names,
-// zero without one. The error is errAbsent if there is no version. A generation that is replaced
-// meanwhile may be gone, and a part of the page with it: read is called again with the next.
+// fromSortedCopy calls read with the generation of the sorted copy that a version names, zero for none. The error
+// is errAbsent without a version. A generation that is replaced meanwhile may be gone: read is called again with
+// the next.
 func (p *page) fromSortedCopy(ctx context.Context, scope query.Scope, read func(generation uint64) error) error {
 	version, there, err := p.version(ctx, scope)
 	for there && err == nil {

@@ -97,8 +97,8 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	return export, nil
 }
 
-// selectChanges restricts the plan to what has changed after a place in the log of changes, and up
-// to another one. Where the log does not have that place, it returns where the log begins.
+// selectChanges restricts the plan to changes after a place in the log, up to another. Where the log does not have
+// it, it returns where the log begins.
 func (p *exportPlan) selectChanges(ctx context.Context, after, until uint64) (oldest *governance.Timestamp, err error) {
 	log, err := counts.NewChangeLog(p.Warehouse).Position(ctx, counts.LogPosition)
 	if err != nil {

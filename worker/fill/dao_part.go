@@ -21,8 +21,7 @@ import (
 // errPartChanged means that the rows which a digest names cannot be read any more.
 var errPartChanged = errors.New("the rows of the part have changed")
 
-// daoPart builds a part of an export of a DAO. It is absent where the rows that the digest names
-// cannot be read any more.
+// daoPart builds a part of an export. It is absent where the rows of the digest cannot be read any more.
 func (p *page) daoPart(ctx context.Context, q query.DAOPart) (any, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
 		return nil, err
@@ -58,8 +57,7 @@ type partWriter struct {
 	to           rowWriter[governance.DAOExportRow]
 }
 
-// findPart finds the units of a part in the manifest that is stored, or else in the current one. The
-// error is errAbsent where it is in neither.
+// findPart finds the units of a part in the stored manifest, or else in the current one, or returns errAbsent.
 func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, error) {
 	whole := query.DAOExport{DAOID: q.DAOID, Since: q.Since}
 	var export cache.DAOExport
@@ -91,8 +89,7 @@ func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, erro
 	return part, nil
 }
 
-// writeUnits writes the units, a number of them together. The ballots of a chunk are at most as many
-// as a part has.
+// writeUnits writes a number of units together. The ballots of a chunk are at most as many as a part has.
 func (w *partWriter) writeUnits(ctx context.Context) error {
 	for chunk := range slices.Chunk(w.units, exportChunk) {
 		for len(chunk) > 0 {

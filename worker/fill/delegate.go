@@ -44,8 +44,7 @@ func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (any, error) {
 	return ofVoter(ctx, p, q, q.Voter, pages.ListOpenVotes)
 }
 
-// ofVoter reads what a query selects of a voter. Without rows, either it selects none, or there is no
-// such voter.
+// ofVoter reads what a query selects of a voter. Without rows, there may be no such voter.
 func ofVoter[Query, Row any](
 	ctx context.Context, p *page, q Query, voter query.Voter, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
 ) ([]Row, error) {

@@ -17,9 +17,8 @@ import (
 	"pnyx/worker/dossier"
 )
 
-// dossierTTL is how long a dossier is fresh at least after something is published. It rests on more than its own
-// proposal. One of a large vote is fresh for dossierRest times as long as it took, so that a caller who reads it again
-// and again keeps no worker busy.
+// dossierTTL is how long a dossier is fresh at least: it rests on more than its own proposal. One of a large vote
+// is fresh for dossierRest times as long as it took, so that reading it again and again keeps no worker busy.
 const (
 	dossierTTL  = 10 * time.Second
 	dossierRest = 10

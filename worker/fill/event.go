@@ -12,8 +12,7 @@ import (
 	"pnyx/warehouse/feed"
 )
 
-// unversionedTTL is how long a page without a version is fresh: the page of a DAO that does
-// not exist, or of a Redis that was just flushed.
+// unversionedTTL is how long a page without a version is fresh: its DAO does not exist, or Redis was just flushed.
 const unversionedTTL = time.Second
 
 func (p *page) events(ctx context.Context, q query.Events) (any, error) {
@@ -34,8 +33,8 @@ func (p *page) events(ctx context.Context, q query.Events) (any, error) {
 	return rows, nil
 }
 
-// shownUntil completes the head of a page of events or signals, and returns the time up
-// to which the page shows what has happened: its version's time, or now.
+// shownUntil completes the head of a page of the feed, and returns until when it shows what happened: its version's
+// time, or now.
 func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Timestamp, error) {
 	version, there, err := p.version(ctx, scope)
 	if err != nil {
@@ -46,8 +45,7 @@ func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Ti
 		return governance.TimestampOfRevision(version.Revision), nil
 	}
 	now, err := p.Warehouse.Now(ctx)
-	until := governance.TimestampOf(time.Now().Add(unversionedTTL))
-	p.head.FreshUntil = &until
+	p.head.FreshUntil = new(governance.TimestampOf(time.Now().Add(unversionedTTL)))
 	return governance.TimestampOf(now), err
 }
 
@@ -60,8 +58,8 @@ type DAONames struct {
 // NewDAONames returns names of which none is read yet.
 func NewDAONames(store *cache.Store) DAONames { return DAONames{store, map[string]string{}} }
 
-// Of returns the name of a DAO; its id where it is not published. A row that is missing means that there
-// is no such DAO only if everything is published: Redis may have been flushed.
+// Of returns the name of a DAO; its id where it is not published. A row that is missing means that only if
+// everything is published: Redis may have been flushed.
 func (n DAONames) Of(ctx context.Context, id string) (string, error) {
 	if name, known := n.known[id]; known {
 		return name, nil

@@ -1,5 +1,5 @@
-// Package fill makes the pages that API nodes request. It writes what every caller sees: it knows
-// no caller, and no limit on rows but the size of a page.
+// Package fill makes the pages that API nodes request. It knows no caller, and no limit on rows but the size of a
+// page.
 package fill
 
 import (
@@ -22,16 +22,14 @@ import (
 )
 
 const (
-	// fillConcurrency is how many sets of fills one worker runs at a time: enough to keep
-	// two cores of the warehouse busy while other fills wait for it.
+	// fillConcurrency is how many sets one worker runs at a time: enough to keep two cores of the warehouse busy.
 	fillConcurrency = 4
-	// dequeueTimeout bounds one wait for a request, which a request and the end of the worker
-	// end at once: it is how long a connection that is dead goes unnoticed.
+	// dequeueTimeout bounds one wait for a request: a connection that is dead goes unnoticed for as long.
 	dequeueTimeout = 5 * time.Second
 	// retryPause is the shortest pause after an error of the queue.
 	retryPause = 100 * time.Millisecond
-	// overloadWait is the time in the queue from which on the worker counts as
-	// overloaded. A request with less than minTimeLeft is not started then.
+	// overloadWait is the time in the queue from which the worker is overloaded: requests with less than
+	// minTimeLeft are not started.
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
 	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
@@ -59,16 +57,14 @@ type Options struct {
 	Tracer *telemetry.Tracer
 }
 
-// Filler makes the pages that API nodes enqueue. Any number of fillers may run, in any
-// number of processes.
+// Filler makes the pages that API nodes enqueue. Any number of fillers may run, in any number of processes.
 type Filler struct {
 	Options
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns
 	names   heldNames
-	// unpublishedLogged is when logFailure last logged that Redis is empty, in
-	// nanoseconds since 1970.
+	// unpublishedLogged is when logFailure last logged that Redis is empty, in nanoseconds since 1970.
 	unpublishedLogged atomic.Int64
 }
 
@@ -107,8 +103,7 @@ func (f *Filler) work(ctx context.Context) {
 	}
 }
 
-// dequeue waits for requests while no other worker does, and takes the turn of their kind. The next
-// worker waits as soon as a request has come.
+// dequeue waits for requests while no other worker does, and takes the turn of their kind. The next then waits.
 func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) (fills []cache.Fill, turn *turn, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -147,8 +142,8 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end
 // setSize returns how many pages of a kind are built together.
 func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
 
-// nextEnd returns the end of the queue to dequeue from next. Under overload, callers at the front
-// give up before their page is made: in arrival order hardly any request would succeed.
+// nextEnd returns the end of the queue to read next. Under overload, those in front give up before their page is
+// made.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(previous, now) {
 		return cache.Newest

@@ -22,8 +22,7 @@ type heartbeats struct {
 	sent sync.WaitGroup
 }
 
-// end ends the heartbeats of requests. None is sent afterwards: it would keep the page
-// from being enqueued again.
+// end ends the heartbeats of requests. None is sent afterwards: it would keep the page from being enqueued again.
 func (h *heartbeats) end(ctx context.Context, completed []cache.CompletedFill) {
 	h.stop()
 	h.sent.Wait()

@@ -11,9 +11,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// heldNames are the names of all voters: a page has hundreds of voters, and to search their names takes as
-// long as to read the page. They are compared with what is stored after each publication, by the version of
-// names. It is safe for concurrent use.
+// heldNames are the names of all voters: to search those of a page takes as long as to read it. They are compared
+// with what is stored when the version of names changes. It is safe for concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]
 }

@@ -18,9 +18,9 @@ const noChoice = "None"
 // maxBallotLabel bounds the text of a ballot, which may name all choices: a page has hundreds of them.
 const maxBallotLabel = 16 << 10
 
-// describeBallot returns the text of a whole ballot, and whether it is invalid: of the choices that
-// upstream states it names others, one twice, or not as many as it has to. Then its text is the
-// choice as published. A text above maxBallotLabel is cut, and ends in "…".
+// describeBallot returns the text of a whole ballot, cut above maxBallotLabel, and whether it is invalid: it names
+// other choices than upstream states, one twice, or not as many as it has to. Then the text is the choice as
+// published.
 func describeBallot(raw string, choices voteChoices) (label string, invalid bool) {
 	labels := choices.labels
 	var keys []string
@@ -58,8 +58,8 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 	return governance.Shorten(label, maxBallotLabel), invalid
 }
 
-// ballotLabel returns the text of a whole ballot: its choice, all choices that it approves
-// or ranks, in its order, or the shares of a weighted ballot in percent.
+// ballotLabel returns the choice of a ballot, all that it approves or ranks, in order, or the shares of a weighted
+// one in percent.
 func ballotLabel(raw string, labels map[string]string) string {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	decoder.UseNumber()

@@ -19,8 +19,7 @@ type shown struct {
 	name     **governance.VoterName
 }
 
-// setNames sets the names beside the identities of a page whose version is read. They are read when a page is
-// made: a publication of names makes the pages stale that show them.
+// setNames sets names beside identities. A publication of names makes the pages stale that show them.
 func (p *page) setNames(ctx context.Context, places []shown) error {
 	version, err := p.Store.Version(ctx, cache.Names())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {

@@ -12,8 +12,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// publicationPause is the pause between two checks whether the publication that is
-// writing the rows of the list has ended.
+// publicationPause is between two checks whether the publication that writes the list has ended.
 const publicationPause = 20 * time.Millisecond
 
 func (p *page) proposals(ctx context.Context, q query.Proposals) (any, error) {
@@ -23,8 +22,7 @@ func (p *page) proposals(ctx context.Context, q query.Proposals) (any, error) {
 	})
 }
 
-// fromList builds a page of a scope from the rows of the list, as one publication left
-// them. When a publication writes rows meanwhile, the page is built again.
+// fromList builds a page of the list as one publication left it: again, when rows are written meanwhile.
 func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any, error)) (any, error) {
 	for ctx.Err() == nil {
 		written, err := p.revision(ctx, cache.ProposalRows())

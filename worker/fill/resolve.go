@@ -39,9 +39,8 @@ func (r *resolution) search(ctx context.Context) error {
 	return nil
 }
 
-// addPage adds the proposals of a page, or of its discussion. Where there are none, the
-// page may belong to a proposal at another provider than the one that it is read from, or be on
-// another site, which shows the proposal under its id.
+// addPage adds the proposals of a page, or of its discussion. Where there are none, the page may be of another
+// provider, or of another site that shows the proposal under its id.
 func (r *resolution) addPage(ctx context.Context, url string) error {
 	err := r.addNamed(ctx, governance.MatchURL, url, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
 	if name := governance.LinkedProposal(url); err == nil && name != "" && len(r.candidates) == 0 {

@@ -74,8 +74,8 @@ func newRowWriter[Row any](w io.Writer, format governance.ExportFormat) rowWrite
 	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
 }
 
-// csvRows writes the records of RFC 4180, after one with the names of the columns, which are in the order of the
-// type or in one that has them all. Each ends in a line feed: a writer of CRLF changes line feeds in texts, too.
+// csvRows writes CSV by RFC 4180, with columns in the order of the type or a given one of all. Lines end in a line
+// feed: a writer of CRLF changes line feeds in texts, too.
 func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	if order != nil {
@@ -109,8 +109,7 @@ func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	}, func() error { records.Flush(); return records.Error() }}
 }
 
-// parquetRows writes a file of Apache Parquet: members of members are groups, times are timestamps,
-// exact numbers are texts, and lists are texts in JSON.
+// parquetRows writes Apache Parquet: structs are groups, exact numbers are texts, and lists are texts in JSON.
 func parquetRows[Row any](w io.Writer) rowWriter[Row] {
 	group, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	schema := parquet.NewSchema("rows", group)
@@ -187,8 +186,7 @@ func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []
 	return group, columns
 }
 
-// read returns the value of a column, a string, bool, int64 or Timestamp, or nil for null, and how
-// many of the pointers to it are not nil.
+// read returns a string, bool, int64 or Timestamp, nil for null, and how many of the pointers to it are not nil.
 func (c column) read(row reflect.Value) (value any, level int, err error) {
 	for _, i := range c.fields {
 		if row = row.Field(i); row.Kind() != reflect.Pointer {
@@ -214,8 +212,7 @@ func (c column) read(row reflect.Value) (value any, level int, err error) {
 	return string(text), level, err
 }
 
-// plainCell returns a field that no spreadsheet takes for a formula: anyone may propose a
-// choice that is called =HYPERLINK(…).
+// plainCell returns what no spreadsheet takes for a formula: anyone may propose a choice called =HYPERLINK(…).
 func plainCell(field string) string {
 	if field != "" && strings.ContainsRune("=+-@\t\r", rune(field[0])) {
 		return "'" + field

@@ -15,8 +15,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// set is requests of one kind whose pages are built together. Each is answered as soon as
-// its page is made.
+// set is requests of one kind whose pages are built together. Each is answered as soon as its page is made.
 type set struct {
 	*Filler
 	// shared is nil for a request that is alone.
@@ -37,8 +36,8 @@ type result struct {
 	err  error
 }
 
-// fill answers requests of one kind, but for those whose callers will have given up. It calls
-// read when all is read and the last pages are to be stored.
+// fill answers requests of one kind whose callers still wait. It calls read when all is read, before the last pages
+// are stored.
 func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	timeout := f.Timeout
 	if slices.ContainsFunc(fills, func(fill cache.Fill) bool { return fill.Kept }) {
@@ -69,9 +68,8 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	}
 }
 
-// make makes the page of a request, unless a fresh one is stored: its caller had missed it, and
-// may have been so late to enqueue the request that it was made for others meanwhile. A kept
-// request wants the first page, which may have expired since.
+// make makes a page, unless a fresh one is stored: it may have been made for others before this request was
+// enqueued. A kept request wants the first page, which may have expired since.
 func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedPage) result {
 	r := result{fill: fill, began: time.Now(), outcome: "made"}
 	if fill.EnqueuedAt != 0 {
@@ -91,8 +89,8 @@ func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedP
 	return r
 }
 
-// buildTogether builds a page together with the other members' pages. One that fails is
-// built alone: another page may have caused the error.
+// buildTogether builds a page with the other members' pages, and alone if that fails: another page may be the
+// cause.
 func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	view, err := s.build(s.shared.With(ctx), r, version)
 	s.shared.Leave()
@@ -131,9 +129,8 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 	}
 }
 
-// logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages
-// that need a publication fail until the next one, which takes seconds, and one line in
-// unpublishedLogInterval says so.
+// logFailure logs why a page was not made. Where Redis was flushed, pages fail until the next publication, in
+// seconds, and one line in unpublishedLogInterval says so.
 func (f *Filler) logFailure(ctx context.Context, fill cache.Fill, err error) {
 	level, message := slog.LevelError, "filling a page failed"
 	if errors.Is(err, cache.ErrMiss) {

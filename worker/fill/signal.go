@@ -40,8 +40,8 @@ func (p *page) signals(ctx context.Context, q query.Signals) (any, error) {
 	return rows, NameSignals(ctx, p.Store, p.Warehouse, places)
 }
 
-// NameSignals puts the names of DAOs and voters into the texts of derived signals. They are not stored
-// there: both are renamed. A name that may look like another is left out: the text has no room to say so.
+// NameSignals puts names of DAOs and voters, which change, into texts of derived signals. A name that may look like
+// another is left out: the text has no room to say so.
 func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse, signals []*governance.SignalRow) error {
 	daos, voters := NewDAONames(store), make([]string, len(signals))
 	for i, signal := range signals {

@@ -9,9 +9,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// turns bounds how many sets of each kind are in work, and gives the kinds precedence in
-// turns. Of the workers that have nothing to do, one waits for requests of all kinds: each
-// that waits costs a round trip to Redis from time to time.
+// turns bounds how many sets of each kind are in work, and gives the kinds precedence in turns. Of idle workers,
+// one waits for requests of all kinds: each that waits costs round trips to Redis.
 type turns struct {
 	kinds map[query.Kind]kindOfPage
 
@@ -31,8 +30,7 @@ type turns struct {
 type turn struct {
 	of   *turns
 	kind query.Kind
-	// previous is the turn of the kind that was taken last before this one; nil if none
-	// was in work.
+	// previous is the turn of the kind that was taken before this one; nil if none was in work.
 	previous *turn
 	// read is closed when the set has read what it needs.
 	read chan struct{}
@@ -46,9 +44,9 @@ func newTurns(kinds map[query.Kind]kindOfPage) *turns {
 	return t
 }
 
-// await returns the open kinds as soon as no other worker waits, and the function that ends the wait for them,
-// which may be called again. A turn of the kind whose request ends the wait is to be taken before that. endWait is
-// called when another kind opens, and a worker is there to wait. It returns no kinds when ctx ends.
+// await returns the open kinds as soon as no other worker waits, and what ends the wait for them, any number of
+// times; before that, a turn of the kind is to be taken. endWait is called when another kind opens and a worker is
+// there to wait. It returns no kinds when ctx ends.
 func (t *turns) await(ctx context.Context, endWait func()) (kinds []query.Kind, end func()) {
 	defer context.AfterFunc(ctx, func() {
 		t.mu.Lock()
@@ -98,9 +96,9 @@ func (t *turns) take(kind query.Kind) *turn {
 
 func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
 
-// gather waits until the previous set of the kind has read what it needs, as long as its kind says at most,
-// and reports whether it waited: what is requested meanwhile belongs to this set. Two sets that
-// read at a time cost twice the statements, and are done no sooner.
+// gather waits until the set before has read, as long as its kind says at most, and reports whether it did: what is
+// requested meanwhile belongs to this set. Two that read at a time cost twice the statements, and are done no
+// sooner.
 func (t *turn) gather(ctx context.Context) bool {
 	if !t.waits() {
 		return false

@@ -11,8 +11,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// voterTTL is how long the pages of a voter are fresh. A publication changes too many
-// voters to keep a version of each.
+// voterTTL is how long pages of a voter are fresh. A publication changes too many voters for a version of each.
 const voterTTL = 5 * time.Second
 
 // voters builds a page of a DAO's ranking.
@@ -31,8 +30,7 @@ func (p *page) voters(ctx context.Context, q query.Voters) (any, error) {
 	return rows, nameRows(ctx, p, rows, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
 }
 
-// setVoteCoverage states in the head how many of the ballots of a DAO are held, or with "" of
-// all of them.
+// setVoteCoverage states in the head how many of the ballots of a DAO are held; of all with "".
 func (p *page) setVoteCoverage(ctx context.Context, daoID string) error {
 	status, err := readView[governance.DataStatus](ctx, p, cache.DataStatusKey(daoID))
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
@@ -42,16 +40,14 @@ func (p *page) setVoteCoverage(ctx context.Context, daoID string) error {
 	return nil
 }
 
-// setPublishedHead completes the head of a page that has no version, and is fresh for a time
-// and until something is published after that.
+// setPublishedHead completes the head of a page without a version, fresh for a time and until the next publication.
 func (p *page) setPublishedHead(ctx context.Context, ttl time.Duration) error {
 	published, err := p.Store.PublicationState(ctx)
 	if err != nil {
 		return err
 	}
 	p.head.Revision = published.Revision
-	until := governance.TimestampOf(time.Now().Add(ttl))
-	p.head.FreshUntil = &until
+	p.head.FreshUntil = new(governance.TimestampOf(time.Now().Add(ttl)))
 	return nil
 }
 
