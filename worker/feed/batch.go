@@ -27,31 +27,31 @@ type batch struct {
 	signals []feed.FeedSignal
 	// storedEvents and storedSignals are the rows that were derived from the items before.
 	storedEvents, storedSignals []feed.StoredFeedRow
+	// discovered is when stored events were discovered, by item and id, but for those still expected in the future.
+	discovered map[feed.FeedItem]map[string]governance.Timestamp
 }
 
-// newBatch returns a batch with the stored rows of some items, and without derived ones.
+// newBatch returns a batch of the next revision, with the stored rows of some items and without derived ones.
 func (b *Builder) newBatch(ctx context.Context, items []feed.FeedItem) (rows batch, err error) {
+	now, err := b.nextRevision(ctx)
+	if err != nil {
+		return rows, err
+	}
 	if rows.storedEvents, err = feed.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
 		return rows, err
 	}
-	rows.storedSignals, err = feed.NewFeed(b.Warehouse).StoredSignals(ctx, items)
-	return rows, err
-}
-
-// discoveries returns when the stored events of each item were discovered, by id. Those that were
-// expected in the future and have not happened by now do not count.
-func (r batch) discoveries(now governance.Timestamp) map[feed.FeedItem]map[string]governance.Timestamp {
-	discovered := map[feed.FeedItem]map[string]governance.Timestamp{}
-	for _, stored := range r.storedEvents {
+	rows.discovered = map[feed.FeedItem]map[string]governance.Timestamp{}
+	for _, stored := range rows.storedEvents {
 		if stored.DiscoveredAt > now {
 			continue
 		}
-		if discovered[stored.Item] == nil {
-			discovered[stored.Item] = map[string]governance.Timestamp{}
+		if rows.discovered[stored.Item] == nil {
+			rows.discovered[stored.Item] = map[string]governance.Timestamp{}
 		}
-		discovered[stored.Item][stored.ID] = stored.DiscoveredAt
+		rows.discovered[stored.Item][stored.ID] = stored.DiscoveredAt
 	}
-	return discovered
+	rows.storedSignals, err = feed.NewFeed(b.Warehouse).StoredSignals(ctx, items)
+	return rows, err
 }
 
 func (r batch) subjects() []feed.ProposalSize {
@@ -70,12 +70,10 @@ func (r batch) subjects() []feed.ProposalSize {
 	return warehouse.Values(slices.Collect(maps.Keys(refs)), func(ref record.RefHash) feed.ProposalSize { return feed.ProposalSize{Ref: ref} })
 }
 
-// write replaces the stored rows by the derived ones, and changes the versions of the
-// lists that differ. The items are still pending afterwards.
+// write replaces the stored rows, and changes the versions of the lists that differ. The items stay pending.
 func (b *Builder) write(ctx context.Context, rows batch) error {
 	changes := map[string]feed.DAOChanges{}
-	// Both write the difference only: equal rows keep their revision, and rows that are not
-	// derived any more get a tombstone.
+	// Both write the difference only: equal rows keep their revision, and those gone get a tombstone.
 	events, err := feed.NewFeed(b.Warehouse).ReplaceEvents(ctx, b.revision, rows.storedEvents, rows.events)
 	if err != nil {
 		return err
@@ -92,8 +90,7 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 			}
 		}
 	}
-	// Pages that were made since b.revision may lack rows written since: the versions get
-	// a later revision.
+	// Pages made since b.revision may lack rows written since: the versions are later.
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}

@@ -1,15 +1,12 @@
-// Package feed derives events and signals from what is published and imported, and
-// writes them to the warehouse. It runs concurrently with publication: no vote summary
-// waits for it.
+// Package feed derives events and signals from what is published and imported, and writes them to the warehouse. It
+// runs concurrently with publication: no vote summary waits for it.
 //
-// An item (a proposal, a forum topic, some blocks of a token or a recorded event or signal) is
-// pending when it was published or imported since it was last processed, or was processed by other
-// rules. A Builder computes all events and signals of a pending item and writes the
-// difference to what is stored of it. Only then is the item marked as processed, so that
-// one which is cut off is processed again.
+// An item (a proposal, a topic, some blocks of a token or a recorded event or signal) is pending when it was
+// published or imported since it was processed, or the rules are others. A Builder writes how its events and
+// signals differ from what is stored, and only then marks the item as processed, so that one which is cut off is
+// processed again.
 //
-// Events and signals that someone recorded replace derived ones of the same type,
-// proposal and DAO.
+// Recorded events and signals replace derived ones of the same type, proposal and DAO.
 package feed
 
 import (
@@ -31,16 +28,13 @@ import (
 )
 
 const (
-	// visibleInterval is the time between two checks for versions that Redis has lost, when no
-	// publication calls Wake.
+	// visibleInterval is the time between two checks for versions that Redis has lost, without a publication.
 	visibleInterval = 5 * time.Second
 	// retryInterval is the time between two attempts while something is pending.
 	retryInterval = time.Second
-	// maxVisibleInterval is the longest time between two reads of what became visible: the
-	// clocks of this machine and of the warehouse may drift apart.
+	// maxVisibleInterval bounds the time between two reads of what became visible: clocks may drift apart.
 	maxVisibleInterval = 30 * time.Second
-	// pendingInterval is the time between two checks for pending items when no
-	// publication calls Wake.
+	// pendingInterval is the time between two checks for pending items, without a publication.
 	pendingInterval = 5 * time.Minute
 )
 
@@ -54,8 +48,7 @@ type Options struct {
 	Invalidate func(ctx context.Context, written *cache.Writer)
 	// AwaitFullPublication blocks while everything is being published: results come first.
 	AwaitFullPublication func(ctx context.Context)
-	// OnShow is called with the revision up to which the lists are written, and show what
-	// has happened. It returns at once.
+	// OnShow is called with the revision up to which the lists are written and visible. It returns at once.
 	OnShow  func(revision uint64)
 	Changes *changelog.Log
 	// Logger receives errors.
@@ -64,8 +57,8 @@ type Options struct {
 	Errors prometheus.Counter
 }
 
-// Builder keeps events and signals up to date with what is published. At most one Run or Settle
-// may be active for a warehouse at a time: the caller holds the worker's lease.
+// Builder keeps events and signals up to date. One Run or Settle at most is active for a warehouse: the caller
+// leads.
 type Builder struct {
 	Options
 	// published has room for one signal from Wake.
@@ -79,13 +72,12 @@ type progress struct {
 	revision uint64
 	// rulesVersion differs between programs with different rules.
 	rulesVersion uint64
-	// visibleThrough is the time up to which the lists show what has happened; zero before
-	// the first check.
+	// visibleThrough is up to when the lists show what has happened; zero before the first check.
 	visibleThrough governance.Timestamp
 	// fullRevision is the revision of the last full publication; zero before the first.
 	fullRevision uint64
-	// nextVisible is when rows become visible next, by this machine's clock, or are checked
-	// for anyway; zero for at once.
+	// nextVisible is when rows become visible, or are checked for anyway, by this machine's clock; zero for at
+	// once.
 	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string
@@ -181,8 +173,7 @@ func (b *Builder) processPending(ctx context.Context) (err error) {
 	return b.processDelegates(ctx)
 }
 
-// nextRevision reads the warehouse's clock, and sets revision to it, or to a later one
-// than the revision before if the clock was set back.
+// nextRevision sets revision to the warehouse's clock, or to one later than before if that was set back.
 func (b *Builder) nextRevision(ctx context.Context) (now governance.Timestamp, err error) {
 	at, err := b.Warehouse.Now(ctx)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// journalOverlap is how far back the journal of batches is read again: the warehouse stamps a batch
-	// before it shows it.
+	// journalOverlap is how far back the journal is read again: a batch is stamped before it shows.
 	journalOverlap = time.Minute
 	// journalKept is how far back the journal is trusted to have every batch: less than it is kept.
 	journalKept = 25 * 24 * time.Hour
@@ -36,9 +35,8 @@ type journal struct {
 	seen map[uuid.UUID]time.Time
 }
 
-// processDelegates derives the events and signals of the first delegates of the tokens whose powers or
-// supplies have changed, from the first block that did, and of tokens that other DAOs use now from their
-// beginning.
+// processDelegates derives events and signals of the first delegates of tokens, from the first block that has
+// changed, and from the beginning where other DAOs use a token now.
 func (b *Builder) processDelegates(ctx context.Context) error {
 	tokens, err := feed.FeedTokens(ctx, b.Warehouse)
 	if err != nil || len(tokens) == 0 {
@@ -131,12 +129,8 @@ func (b *Builder) processToken(ctx context.Context, token feed.FeedToken, block 
 	return err
 }
 
-// processSpans derives and writes the events and signals of some spans of a token. One that no DAO uses
-// has none, so that its former ones are removed.
+// processSpans processes some spans of a token. One that no DAO uses has no rows, so that former ones are removed.
 func (b *Builder) processSpans(ctx context.Context, token feed.FeedToken, spans []feed.PowerSpan) error {
-	if _, err := b.nextRevision(ctx); err != nil {
-		return err
-	}
 	items := warehouse.Values(spans, func(span feed.PowerSpan) feed.FeedItem { return span.Item })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {

@@ -17,8 +17,7 @@ type delegateMove struct {
 	discoveredAt governance.Timestamp
 }
 
-// delegateMoves returns the moves of the first delegates of a token, in order of blocks. Those in a
-// block whose time is not known are left out.
+// delegateMoves returns the moves of a token's first delegates, in order of blocks, but in blocks without a time.
 func delegateMoves(token string, history feed.PowerHistory) (moves []delegateMove) {
 	powers := powerRanking{powers: map[string]decimal.Decimal{}}
 	for _, held := range history.Before {

@@ -15,8 +15,7 @@ import (
 	"pnyx/worker/dossier"
 )
 
-// isUndecided reports whether what the proposal executes can still be stopped: by a vote, or while it
-// is queued.
+// isUndecided reports whether execution can still be stopped: by a vote, or while it is queued.
 func (p proposal) isUndecided() bool {
 	return !p.isLeftOut() && (p.state.Lifecycle != governance.Closed || p.isQueued())
 }

@@ -35,9 +35,8 @@ func (b *Builder) processProposals(ctx context.Context, pending []feed.ProposalS
 	return nil
 }
 
-// batchesOf divides proposals into batches, small proposals first, so that most are processed
-// soon. Later votes come before those that are pending: these stay pending until every signal
-// that follows from them is written, also if a worker dies in between.
+// batchesOf divides proposals, small ones first. Later votes come before pending ones, which stay pending until
+// every signal that follows from them is written, also if a worker dies in between.
 func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) {
 	isPending := make(map[record.RefHash]bool, len(pending))
 	for _, proposal := range pending {
@@ -56,14 +55,9 @@ func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) 
 	return batches
 }
 
-// processProposalBatch derives and writes the events and signals of some proposals, and
-// marks them as processed at the revision at which they were read. A withdrawn or flagged
-// proposal has none, so that its former ones are removed. Turnouts that are not given are read.
+// processProposalBatch processes some proposals, and marks them so at the revision at which they were read. A
+// withdrawn or flagged one has no rows, so that former ones are removed. Turnouts that are not given are read.
 func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash, turnouts map[record.RefHash]feed.Turnout) error {
-	now, err := b.nextRevision(ctx)
-	if err != nil {
-		return err
-	}
 	rows, err := b.newBatch(ctx, refs)
 	if err != nil {
 		return err
@@ -72,7 +66,6 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err != nil {
 		return err
 	}
-	discovered := rows.discoveries(now)
 	var effects []counts.ProposalEffects
 	for _, p := range proposals {
 		p.effects.ProposalRef = p.record.Ref
@@ -85,7 +78,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		if p.isLeftOut() {
 			continue
 		}
-		rows.events = append(rows.events, p.eventRows(discovered[p.record.Ref])...)
+		rows.events = append(rows.events, p.eventRows(rows.discovered[p.record.Ref])...)
 		signals, err := p.signalRows()
 		if err != nil {
 			return err
@@ -127,6 +120,7 @@ func (b *Builder) readProposals(
 		return nil, err
 	}
 	states, err := counts.PublishedStates(ctx, b.Warehouse, refs)
+	byRef, err := warehouse.Keyed(states, err, func(s counts.ProposalState) (record.RefHash, counts.ProposalState) { return s.Ref, s })
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +133,10 @@ func (b *Builder) readProposals(
 			return nil, err
 		}
 	}
-	byRef := make(map[record.RefHash]counts.ProposalState, len(states))
-	for _, state := range states {
-		byRef[state.Ref] = state
-	}
 	var proposals []proposal
 	for _, r := range records {
 		if state, published := byRef[r.Ref]; published {
-			proposals = append(proposals, proposal{
-				record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref],
-			})
+			proposals = append(proposals, proposal{record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref]})
 		}
 	}
 	if err := b.readEffects(ctx, proposals); err != nil {
@@ -157,8 +145,7 @@ func (b *Builder) readProposals(
 	return proposals, b.readBallotTimes(ctx, proposals)
 }
 
-// readBallotTimes adds what depends on when ballots were cast. Many ballots are read in the
-// background.
+// readBallotTimes adds what depends on when ballots were cast; many are read in the background.
 func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
 	var ended, reached []feed.Vote
 	var ballots uint64
@@ -167,9 +154,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 		if p.isLeftOut() {
 			continue
 		}
-		vote := feed.Vote{
-			Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds,
-		}
+		vote := feed.Vote{Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds}
 		if p.record.EndAt != nil {
 			vote.EndAt = *p.record.EndAt
 			ended = append(ended, vote)
@@ -200,8 +185,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	return nil
 }
 
-// isLeftOut reports whether the proposal was published as one that upstream has taken back or
-// marks as spam, or that another one supersedes.
+// isLeftOut reports whether upstream has taken the proposal back or marks it as spam, or another one supersedes it.
 func (p proposal) isLeftOut() bool { return p.state.Identity.DAOID == "" || p.state.Flagged }
 
 func (p proposal) hasFlag(flag governance.QualityFlag) bool {
@@ -209,7 +193,5 @@ func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 }
 
 func (p proposal) isRecorded(eventType string) bool {
-	return p.recorded[feed.RecordedType{
-		Ref: p.record.Ref, DAOID: p.state.Identity.DAOID, Type: eventType,
-	}]
+	return p.recorded[feed.RecordedType{Ref: p.record.Ref, DAOID: p.state.Identity.DAOID, Type: eventType}]
 }

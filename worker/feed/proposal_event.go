@@ -96,8 +96,7 @@ func (p proposal) confidenceIn(at governance.Timestamp, dayOnly bool) governance
 	return governance.ExactTime
 }
 
-// creation returns the creation of the proposal: at the time that upstream states, else
-// at the start of voting.
+// creation is at the time that upstream states, or else at the start of voting.
 func (p proposal) creation(stated map[string]*governance.Timestamp) event {
 	created := event{
 		rules.ProposalCreated, governance.FirstKnown(p.record.CreatedAt, stated[rules.ProposalCreated]),
@@ -132,8 +131,7 @@ func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, e
 	return start, end
 }
 
-// endedBy returns when the proposal was queued or executed, as stated, if that was before the end of
-// its vote: it was over by then.
+// endedBy returns when the proposal was queued or executed, if that was before the stated end of its vote.
 func (p proposal) endedBy(stated map[string]*governance.Timestamp) (by *governance.Timestamp) {
 	for _, followed := range []string{rules.ProposalQueued, rules.ProposalExecuted} {
 		if at := stated[followed]; at != nil && (by == nil || *at < *by) {
@@ -153,8 +151,8 @@ func (p proposal) closedEarly() bool {
 		r.EndAt != nil && *r.EndAt > r.ObservedAt
 }
 
-// eventRows returns the rows of the proposal's events, without those that someone
-// recorded. discovered states when the stored ones were discovered, which stays.
+// eventRows returns the rows of events that nobody recorded. discovered says when stored ones were discovered,
+// which stays.
 func (p proposal) eventRows(discovered map[string]governance.Timestamp) []feed.FeedEvent {
 	var rows []feed.FeedEvent
 	facts := p.facts()
@@ -172,8 +170,8 @@ func (p proposal) eventRows(discovered map[string]governance.Timestamp) []feed.F
 	return rows
 }
 
-// eventRow returns the row of an event, without its importance. An event without a time of its own is at its discovery, and none is discovered before
-// it happened.
+// eventRow returns the row of an event, without its importance: at its discovery, unless it has a time. None is
+// discovered before it happened.
 func eventRow(e event, daoID, itemKey string, discovered map[string]governance.Timestamp) feed.FeedEvent {
 	id := governance.EventID(daoID, e.eventType, itemKey)
 	discoveredAt, stored := discovered[id]

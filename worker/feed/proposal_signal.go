@@ -14,8 +14,7 @@ import (
 	"pnyx/warehouse/feed"
 )
 
-// windows returns how long before the end of voting the deadline, quorum and close-race
-// rules evaluate a proposal.
+// windows returns how long before the end of voting rules evaluate a proposal.
 func windows() []time.Duration {
 	return []time.Duration{rules.ReminderWindow, rules.QuorumWindow, rules.RaceWindow}
 }
@@ -61,10 +60,9 @@ func signalRow(rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string) 
 	return row, nil
 }
 
-// facts returns what the rules on votes need to know. A fact that the data does not
-// support is left out: what single ballots tell when the totals are not their sums, results
-// before the end when they have no exact time, results that blocks state which are not final, a
-// closed vote when the totals are not final.
+// facts returns what the rules on votes need. What the data does not support is left out: single ballots when
+// totals are not their sums, results before the end without exact times, those of blocks that are not final, a
+// closed vote when totals are not final.
 func (p proposal) facts() rules.VoteFacts {
 	stated := milestones(p.record)
 	f := rules.VoteFacts{
@@ -107,8 +105,8 @@ func (p proposal) facts() rules.VoteFacts {
 	return f
 }
 
-// isSingleChoice reports whether each ballot gives its power to one choice, by the vote type and by
-// the scores. On a Governor, where a few may be divided, each part counts as a ballot.
+// isSingleChoice reports, by vote type and scores, whether each ballot gives its power to one choice. On a
+// Governor, each part of a divided one counts as a ballot.
 func (p proposal) isSingleChoice() bool {
 	single := p.record.VoteType == "" || p.record.Provider.DecidesByMajority(p.record.VoteType)
 	return single && len(p.state.Scores) > 0 &&
@@ -138,14 +136,12 @@ func (p proposal) timesQuorum() bool {
 	return p.hasAllBallots() && !p.hasFlag(rules.BallotsUndated) && p.reachedQuorum()
 }
 
-// statesQuorum reports whether upstream's final totals alone tell that the quorum was reached,
-// and not when.
+// statesQuorum reports whether only upstream's final totals tell that the quorum was reached, and not when.
 func (p proposal) statesQuorum() bool {
 	return p.state.Basis == governance.UpstreamBasis && p.isSettled() && p.record.EndAt != nil && p.reachedQuorum()
 }
 
-// quorumPower returns the power that counts towards the quorum. scores are in the order
-// of the choices.
+// quorumPower returns the power that counts towards the quorum; scores are in the order of the choices.
 func (p proposal) quorumPower(scores []decimal.Decimal, power decimal.Decimal) decimal.Decimal {
 	return governance.QuorumPower(p.record.CountedChoices(), power, func(choiceKey string) decimal.Decimal {
 		if i := p.choiceIndex(choiceKey); i >= 0 && i < len(scores) {
@@ -160,8 +156,7 @@ func (p proposal) finalScores() []decimal.Decimal {
 	return warehouse.Values(p.state.Scores, func(score governance.Score) decimal.Decimal { return score.Power })
 }
 
-// interimResult returns the result at the beginning of the i-th of windows. It counts the
-// final ballots that were cast by then, and none that a voter replaced later.
+// interimResult returns the result at the beginning of the i-th window, of final ballots that were cast by then.
 func (p proposal) interimResult(i int) rules.Result {
 	result := rules.Result{Scores: make([]decimal.Decimal, len(p.state.Choices))}
 	for _, tally := range p.interim {

@@ -11,8 +11,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// processRecorded copies imported events and signals, and processes the proposals that
-// they are, or were, about: what someone recorded replaces what is derived.
+// processRecorded copies imported events and signals, and processes the proposals that they are, or were, about.
 func (b *Builder) processRecorded(ctx context.Context) error {
 	for ctx.Err() == nil {
 		events, err := feed.NewFeed(b.Warehouse).PendingEvents(ctx, b.rulesVersion)
@@ -33,12 +32,7 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// processRecordedBatch writes some recorded events and signals as they are, and processes
-// the proposals they are about.
 func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal) error {
-	if _, err := b.nextRevision(ctx); err != nil {
-		return err
-	}
 	var progress []feed.FeedProgress
 	for _, event := range events {
 		progress = append(progress, event.FeedProgress)
@@ -51,8 +45,8 @@ func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.Record
 	if err != nil {
 		return err
 	}
-	// Types that an earlier version of the importer accepted, and this one does not know,
-	// are not shown, nor is what is about a withdrawn proposal: it has no DAO.
+	// Types that this version does not know are not shown, nor is what is about a withdrawn proposal: it has no
+	// DAO.
 	for _, event := range events {
 		if event.DAOID != "" && slices.Contains(rules.EventTypeNames(), event.Event.Type) {
 			rows.events = append(rows.events, recordedEvent(event))
@@ -66,8 +60,7 @@ func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.Record
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	// The records stay pending until the proposals are processed: a worker that dies in
-	// between starts again with the records.
+	// The records stay pending until the proposals are processed: a worker may die in between.
 	if err := b.processProposals(ctx, rows.subjects()); err != nil {
 		return err
 	}

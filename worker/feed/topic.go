@@ -10,8 +10,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// processTopics processes the forum topics that have changed or belong to another DAO
-// now, batch by batch.
+// processTopics processes the topics that have changed, or belong to another DAO now.
 func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) error {
 	// A forum that changes hands, or its place among its DAO's forums, makes its topics pending.
 	var forums []records.Forum
@@ -33,26 +32,20 @@ func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) er
 	return ctx.Err()
 }
 
-// processTopicBatch derives and writes the events and signals of some topics. A hidden
-// topic has none, so that its former ones are removed.
+// processTopicBatch processes some topics. A hidden one has no rows, so that its former ones are removed.
 func (b *Builder) processTopicBatch(ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic) error {
-	now, err := b.nextRevision(ctx)
-	if err != nil {
-		return err
-	}
 	items := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedItem { return topic.Item })
 	progress := warehouse.Values(topics, func(topic feed.FeedTopic) feed.FeedProgress { return topic.FeedProgress })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err
 	}
-	discovered := rows.discoveries(now)
 	for _, topic := range topics {
 		if !topic.Visible {
 			continue
 		}
 		key := string(catalog.Forum(topic.Host).TopicIdentity(topic.ExternalID).TopicKey())
-		rows.events = append(rows.events, topicEvent(topic, key, discovered[topic.Item]))
+		rows.events = append(rows.events, topicEvent(topic, key, rows.discovered[topic.Item]))
 		signals, err := topicSignals(topic, key)
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
 	"pnyx/cache"
@@ -13,10 +12,9 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// showVisible changes the versions of the lists in which rows became visible since the
-// last call: events of the future are stored, but a list shows nothing later than its
-// version. The first call, and one after an error, changes the versions of which nothing was
-// told; after a flush of Redis, all.
+// showVisible changes the versions of lists in which stored events of the future became visible: a list shows
+// nothing later than its version. The first call, and one after an error, changes those of which nothing was told;
+// after a flush of Redis, all.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())
@@ -54,8 +52,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	return b.setVersions(ctx, changes)
 }
 
-// checkFullRevision notes the last full publication. Another one follows a failover, in which Redis
-// may have lost versions.
+// checkFullRevision notes the last full publication: another one follows a failover, which may have lost versions.
 func (b *Builder) checkFullRevision(ctx context.Context) error {
 	published, err := b.Store.PublicationState(ctx)
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
@@ -68,9 +65,8 @@ func (b *Builder) checkFullRevision(ctx context.Context) error {
 	return nil
 }
 
-// resume returns the changes that the term before, or what failed, has not told: lists of DAOs
-// of which nothing changed keep their versions, and callers their copies. Where Redis has lost what
-// was told, the warehouse knows it; where it may have lost versions, all lists change.
+// resume returns what the term before, or what failed, has not told: other lists keep their versions, and callers
+// their copies. What Redis has lost the warehouse knows; where versions may be lost, all lists change.
 func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]feed.DAOChanges, error) {
 	state, err := b.Store.FeedState(ctx)
 	lost := errors.Is(err, cache.ErrMiss)
@@ -120,10 +116,9 @@ func (b *Builder) allLists(ctx context.Context) (map[string]feed.DAOChanges, err
 	return changes, err
 }
 
-// showRenamed changes the versions of the lists of DAOs that were renamed, and tells of all their rows:
-// events and titles of signals show the name, but do not store it. A name that is not published yet waits for the call
-// after its publication, as pages show the published name. Redis knows which names the builder before
-// has shown.
+// showRenamed changes the lists of DAOs that were renamed, and tells of all their rows, which show the name but do
+// not store it. A name waits until it is published, as pages show that one. Redis knows which names were shown
+// before.
 func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err error) {
 	if b.daoNames == nil {
 		if b.daoNames, err = b.Store.FeedNames(ctx); err != nil {
@@ -171,15 +166,12 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 	return nil
 }
 
-// setVersions changes the versions of the lists that have changed, by DAO id, and those
-// of the lists of all DAOs. It announces them.
+// setVersions changes the versions of the lists of DAOs that have changed, and of all DAOs, and announces them.
 func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOChanges) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	writer := b.Store.NewWriter(b.revision)
-	// The caller's map stays as it is.
-	changes = maps.Clone(changes)
 	all := changes[""]
 	for _, change := range changes {
 		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
