@@ -22,8 +22,7 @@ func (c *composer) actions() {
 	}
 	stated := c.Proposal.StatedActions
 	if stated != nil {
-		count := governance.CountOf(*stated)
-		c.d.ActionsStated = &count
+		c.d.ActionsStated = new(governance.CountOf(*stated))
 	}
 	if len(c.Actions) == 0 && (stated != nil && *stated > 0 || stated == nil && c.Proposal.Provider != governance.Snapshot) {
 		c.unknown("undecoded_payload", "what the proposal executes", "what is executed counts, and the text is a claim",
@@ -42,10 +41,8 @@ func (c *composer) actions() {
 	if slices.ContainsFunc(c.payments, func(p payment) bool { return p.Amount != nil && p.Decimals == nil }) {
 		c.unknown("state", "the decimals of a token that moves, or whether the amount is the number of one of a collection", "its amount cannot be compared with the text", "the token's contract on a block explorer")
 	}
-	if len(c.d.Actions) > 0 {
-		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
-			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
-		}
+	if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
+		c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
 	}
 }
 
@@ -77,8 +74,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		Calls: []governance.DossierAction{}, Omitted: d.Omitted,
 	}
 	if d.Signature == "" && len(d.Data) >= len(abi.Selector{}) {
-		selector := "0x" + hex.EncodeToString(d.Data[:len(abi.Selector{})])
-		a.Selector = &selector
+		a.Selector = new("0x" + hex.EncodeToString(d.Data[:len(abi.Selector{})]))
 	}
 	payments := slices.DeleteFunc(d.Payments(), func(of abi.Payment) bool { return of.Proceeds && c.isOwn(d.Chain, of.To) })
 	if carriesMore(d) {
@@ -111,8 +107,8 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// carriesMore reports whether a call has commands or orders of an exchange, or of another bridge, that are not decoded, or lets
-// happen what it states the hash of.
+// carriesMore reports whether a call has commands or orders that are not decoded, or lets happen what it has the
+// hash of.
 func carriesMore(d *abi.Decoded) bool {
 	more := ""
 	switch {
@@ -153,8 +149,7 @@ func (c *composer) argumentsOf(chain string, arguments []abi.Argument) []governa
 		if isList := strings.HasPrefix(a.Type, "(") || strings.HasSuffix(a.Type, "]"); isList {
 			of.Items = c.argumentsOf(chain, a.Items)
 		} else {
-			value := clip(a.Value, maxValue)
-			of.Value = &value
+			of.Value = new(clip(a.Value, maxValue))
 			if a.Type == "address" {
 				of.AddressName = c.nameOf(chain, a.Value)
 			}

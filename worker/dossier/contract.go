@@ -28,8 +28,8 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
-// otherMeanings returns what decoded actions mean that meant something else when they were stored: functions of the DAO's contracts
-// decode them, or newer ones of the table.
+// otherMeanings returns what actions mean that was stored otherwise, before the DAO's contracts or newer functions
+// were known.
 func (f *Facts) otherMeanings(decoded []abi.Decoded, stored []records.Meaning) (other []records.Meaning) {
 	for i := range decoded {
 		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])

@@ -1,12 +1,12 @@
-// Package dossier computes what a proposal does, who decided it, and what should worry a
-// reader, from records alone: the same records give the same bytes. It imports the nouns, the
-// decoder of calls and the warehouse. Read reads the records, Compose reads nothing itself.
+// Package dossier computes what a proposal does, who decided it, and what should worry a reader, from records
+// alone: the same records give the same bytes. Read reads them, Compose reads nothing itself.
 package dossier
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,12 +48,12 @@ type Facts struct {
 	Topics []records.Topic
 	// Actions are those that are kept.
 	Actions []record.Action
-	// Before are actions of the DAO's executed proposals before this one that concern the same
-	// addresses, the last proposal first; EarlierOmitted is the number of those beyond the most that are looked at.
+	// Before are executed actions before this proposal that concern the same addresses, the last first;
+	// EarlierOmitted counts those beyond maxEarlier.
 	Before         []EarlierAction
 	EarlierOmitted int
-	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of the addresses
-	// that they involve, before the proposal was created.
+	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of their
+	// addresses before.
 	Observed  *records.Observation
 	Histories map[string]AddressHistory
 	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
@@ -70,8 +70,8 @@ type composer struct {
 	d governance.Dossier
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot
-	// race is how the vote went; nil where that is not known. largestForLeader is who cast the largest ballot for the
-	// leader, metAlone says that the quorum would have been missed without the ballot that met it.
+	// race is how the vote went; nil if unknown. largestForLeader cast the leader's largest ballot; metAlone says
+	// that without the ballot that met the quorum, it is missed.
 	race             *race
 	largestForLeader string
 	metAlone         bool
@@ -83,14 +83,14 @@ type composer struct {
 	sources []governance.DossierSource
 	// decoded are the actions.
 	decoded []abi.Decoded
-	// payments are what the calls move; sums are the places of their sums by chain, token, recipient, sender, and
-	// whether an amount is stated.
+	// payments are what calls move; sums are places of sums by chain, token, recipient, sender, and whether an
+	// amount is stated.
 	payments []payment
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// called are the contracts that calls call, <chain>:<address>; calls counts the calls inside actions, callers are the contracts in whose
-	// name those inside are made.
+	// called are contracts that calls call, <chain>:<address>; calls counts inner calls, callers are in whose name
+	// they are made.
 	called  map[string]bool
 	calls   int
 	callers []string
@@ -148,22 +148,14 @@ func Compose(f Facts) (governance.Intelligence, error) {
 
 func (c *composer) intelligence() (governance.Intelligence, error) {
 	dossier, err := governance.JSON(c.d)
-	if err != nil {
+	sources, errSources := governance.JSON(c.sources)
+	warnings, errWarnings := governance.JSON(c.warnings())
+	if err := errors.Join(err, errSources, errWarnings); err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode a dossier: %w", err)
 	}
-	sources, err := governance.JSON(c.sources)
-	if err != nil {
-		return governance.Intelligence{}, fmt.Errorf("encode the sources of a dossier: %w", err)
-	}
-	warnings, err := governance.JSON(c.warnings())
-	if err != nil {
-		return governance.Intelligence{}, fmt.Errorf("encode the warnings of a dossier: %w", err)
-	}
-	generated := c.newest()
-	version := fmt.Sprintf("%d.%s", rules.FindingsVersion, revisionOf(c.d, c.sources))
 	return governance.Intelligence{
-		Status: governance.IntelligenceAvailable, ArtifactVersion: &version, GeneratedAt: &generated, Dossier: dossier, SourceRefs: sources,
-		Warnings: warnings,
+		Status: governance.IntelligenceAvailable, Dossier: dossier, SourceRefs: sources, Warnings: warnings, GeneratedAt: new(c.newest()),
+		ArtifactVersion: new(fmt.Sprintf("%d.%x", rules.FindingsVersion, digestOf([]any{c.d, c.sources})[:6])),
 	}, nil
 }
 
@@ -186,11 +178,11 @@ func (c *composer) newest() governance.Timestamp {
 	return newest
 }
 
-// revisionOf is a hash of a dossier and its sources: of the records as they were used.
-func revisionOf(parts ...any) string {
-	text, _ := json.Marshal(parts) // it has been encoded before
+// digestOf is the SHA-256 of JSON.
+func digestOf(content any) []byte {
+	text, _ := json.Marshal(content) // records encode
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return sum[:]
 }
 
 // warnings repeats what limits the whole.
@@ -226,10 +218,7 @@ func (c *composer) addSources() {
 		}
 		source := governance.DossierSource{ID: id, Kind: kind, Address: address, ObservedAt: observed}
 		if content != nil {
-			text, _ := json.Marshal(content) // records encode
-			sum := sha256.Sum256(text)
-			hash := hex.EncodeToString(sum[:])
-			source.SHA256 = &hash
+			source.SHA256 = new(hex.EncodeToString(digestOf(content)))
 		}
 		c.sources = append(c.sources, source)
 	}
@@ -274,8 +263,7 @@ func percent(part, whole decimal.Decimal) *governance.Decimal {
 	if !whole.IsPositive() {
 		return nil
 	}
-	share := ratio(part.Mul(decimal.NewFromInt(100)), whole)
-	return &share
+	return new(ratio(part.Mul(decimal.NewFromInt(100)), whole))
 }
 
 // places is the number of decimal places of shares.
@@ -291,17 +279,13 @@ func ratio(part, whole decimal.Decimal) governance.Decimal {
 	return governance.DecimalOf(quotient.Shift(-places))
 }
 
-func decimalOf(d decimal.Decimal) *governance.Decimal {
-	text := governance.DecimalOf(d)
-	return &text
-}
+func decimalOf(d decimal.Decimal) *governance.Decimal { return new(governance.DecimalOf(d)) }
 
 // signed returns a number that may be negative.
 func signed(d *governance.Decimal) *governance.SignedDecimal { return (*governance.SignedDecimal)(d) }
 
 func countOf(n int) *governance.Decimal {
-	text := governance.CountOf(uint64(n)) //nolint:gosec // a length
-	return &text
+	return new(governance.CountOf(uint64(n))) //nolint:gosec // a length
 }
 
 func powerOf(text governance.Decimal) decimal.Decimal {
@@ -309,8 +293,7 @@ func powerOf(text governance.Decimal) decimal.Decimal {
 	return d
 }
 
-// summarize says in at most 400 characters what the proposal does, where it stands and by what
-// margin.
+// summarize says in at most 400 characters what the proposal does, where it stands and by what margin.
 func (c *composer) summarize() {
 	var parts []string
 	switch {

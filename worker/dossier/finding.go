@@ -58,8 +58,9 @@ func (c finder) findInActions() {
 	}
 }
 
-// OnActions returns what the actions of a proposal come to, the findings about them, and what they mean where that is something
-// else than stored. All rest on the proposal, its topics and actions, and what was executed before; of the detail only on the times.
+// OnActions returns what the actions of a proposal come to, the findings about them, and what they mean where that
+// is stored otherwise. All rest on the proposal, its topics and actions, and what was executed before; of the
+// detail only on the times.
 func OnActions(f Facts, stored []records.Meaning) (effects governance.DossierEffects, findings []governance.Finding, other []records.Meaning) {
 	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
 	other = c.otherMeanings(c.decoded, stored)
@@ -127,8 +128,8 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	}
 }
 
-// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
-// publishes. Any other contract may have a function of that name.
+// isBatchOfSafe reports whether other code only makes calls, which are decoded: a multisend of Safe, and no other
+// of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
@@ -203,8 +204,8 @@ func (c finder) permissionAt(pointer string) int {
 	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
 
-// holderAt returns, as one of the formats says it, the address that a call grants power to or takes it from; empty where
-// the call names none.
+// holderAt returns, in one of the formats, the address that a call grants power to or takes it from; empty for
+// none.
 func (c finder) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
 	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
@@ -217,8 +218,8 @@ func (c finder) holderAt(pointer, granted, taken string) string {
 	return fmt.Sprintf(format, *c.d.Effects.Permissions[at].To)
 }
 
-// vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect. Tokens whose amounts have 96
-// bits, as UNI and COMP, never lower vast96.
+// vastDigits is the length of an amount that is without limit in effect. Tokens whose amounts have 96 bits, as UNI
+// and COMP, never lower vast96.
 const (
 	vastDigits = 39
 	vast96     = "79228162514264337593543950335"
@@ -282,14 +283,13 @@ type payment struct {
 	governance.DossierTransfer
 	chain string
 	in    *governance.DossierInText
-	// call and sum are the JSON pointers of the call and of the sum in effects that the money is part of. Findings
-	// about the first payment of a call point to the call.
+	// call and sum are the JSON pointers of the call, to which findings about its first payment point, and of the
+	// sum in effects.
 	call, sum string
 	first     bool
 }
 
-// findInPayments applies the rules about money that moves. Of many payments in one call that a rule applies to, a
-// finding names the first.
+// findInPayments applies the rules about money that moves. Of many payments in one call, a finding names the first.
 func (c finder) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
@@ -341,8 +341,8 @@ func (c finder) sumsOf() map[[3]string]sum {
 	return sums
 }
 
-// isStated reports whether the text states what all payments of the token come to, which are of one amount, or all of it that the
-// recipient gets.
+// isStated reports whether the text states the sum of the token's payments, all of one amount, or of those to the
+// recipient.
 func (p payment) isStated(c *composer, sums map[[3]string]sum) bool {
 	keys := p.keys()
 	states := func(key [3]string) bool {

@@ -28,8 +28,8 @@ func (f *Facts) Concerned() (addresses []string) {
 
 // history is what the DAO's executed proposals did before.
 type history struct {
-	// paid are the proposals that paid an address of a chain last: on another chain, it may be of somebody else. settings are the
-	// values that a node showed, or that were set last.
+	// paid are the proposals that last paid an address of a chain; settings the values that were shown, or set
+	// last.
 	paid     map[[2]string]governance.ProposalKey
 	settings map[string]string
 }
@@ -68,8 +68,8 @@ func historyOf(f Facts) history {
 
 // setting is a value that a call sets.
 type setting struct {
-	// key is where: chain, contract, function, and the leading arguments that say which one; empty for what replaces no value.
-	// value are the other arguments.
+	// key is chain, contract, function and leading arguments that say which; empty for what replaces no value.
+	// value are the others.
 	key, value string
 }
 

@@ -28,8 +28,8 @@ func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
 	return &f.Observed.Addresses[at]
 }
 
-// token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table
-// does, or as another contract of the DAO is called, or has letters that may look like others, has no symbol.
+// token returns a token of the table, or what a node showed of it, without a symbol that is of the table or of
+// another contract of the DAO, or may look like others.
 func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	if token, is := abi.TokenAt(chain, address); is {
 		return token, true
@@ -68,8 +68,7 @@ func (c *composer) observe() {
 			Proposals: governance.CountOf(c.Histories[p.Address].Proposals),
 		}
 		if seen := c.observedAt(p.Chain, p.Address); seen != nil {
-			block := governance.CountOf(seen.Block)
-			of.Implementation, of.Block = governance.OptionalText(seen.Implementation), &block
+			of.Implementation, of.Block = governance.OptionalText(seen.Implementation), new(governance.CountOf(seen.Block))
 		}
 		if by, is := c.before.paid[[2]string{p.Chain, p.Address}]; is {
 			of.PaidBy = &by

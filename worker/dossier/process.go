@@ -2,6 +2,7 @@ package dossier
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -27,8 +28,7 @@ func (c *composer) process() {
 			ByProposer: t.Author != "" && strings.EqualFold(t.Author, c.proposerID()),
 		}
 		if t.Participants != nil {
-			count := governance.CountOf(*t.Participants)
-			topic.Participants = &count
+			topic.Participants = new(governance.CountOf(*t.Participants))
 		}
 		if t.CreatedAt != nil && (first == nil || *t.CreatedAt < *first) {
 			first = t.CreatedAt
@@ -41,8 +41,7 @@ func (c *composer) process() {
 	c.medianDiscussion()
 	c.votingTime()
 	if c.Proposal.UpdatedAt != nil && c.Detail.StartAt != nil {
-		later := *c.Proposal.UpdatedAt > *c.Detail.StartAt
-		p.UpdatedAfterStart = &later
+		p.UpdatedAfterStart = new(*c.Proposal.UpdatedAt > *c.Detail.StartAt)
 	}
 	c.milestones()
 	if p.UpdatedAfterStart != nil && *p.UpdatedAfterStart && p.ActionsChangedAt == nil && len(c.Actions) > 0 {
@@ -109,7 +108,10 @@ func (c *composer) votingTime() {
 
 // similar lists earlier proposals of the DAO with the same actions or nearly the same title.
 func (c *composer) similar() {
-	own := c.payload()
+	var own uint64 // the hash of the proposal's own actions
+	if at := slices.IndexFunc(c.Known, func(k pages.KnownProposal) bool { return k.Ref == c.Proposal.Ref }); at >= 0 {
+		own = c.Known[at].Payload
+	}
 	title := words(c.Proposal.Title)
 	for _, k := range c.Known {
 		if k.DAOID != c.Detail.Identity.DAOID || k.Ref == c.Proposal.Ref || !createdBefore(k, c.Proposal) {
@@ -129,16 +131,6 @@ func (c *composer) similar() {
 			"the DAO's list of proposals")
 		c.d.Process.Similar = of[len(of)-most:]
 	}
-}
-
-// payload returns the hash of the proposal's own actions.
-func (f *Facts) payload() uint64 {
-	for _, k := range f.Known {
-		if k.Ref == f.Proposal.Ref {
-			return k.Payload
-		}
-	}
-	return 0
 }
 
 func createdBefore(k pages.KnownProposal, p records.Proposal) bool {
@@ -207,8 +199,7 @@ func (c *composer) proposer() {
 	if created := c.createdAt(); created == 0 || c.lackBallots(0, created-1) {
 		c.unknown("missing_data", "how often the proposer has voted", "ballots on earlier proposals are missing, or the time of this one is not known", "the proposer's page at the provider")
 	} else {
-		cast := governance.CountOf(c.Histories[id].Ballots)
-		p.VotesCast = &cast
+		p.VotesCast = new(governance.CountOf(c.Histories[id].Ballots))
 	}
 	c.d.Proposer = p
 }

@@ -95,8 +95,8 @@ func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) er
 	return err
 }
 
-// ReadActions reads what findings about the actions of proposals rest on. Proposal, Actions, and identity
-// and proposer in Detail are set before.
+// ReadActions reads what findings about actions rest on. Proposal, Actions, and identity and proposer in Detail are
+// set.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
@@ -216,8 +216,8 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads the topics of the proposals until the windows end, and, if it compares, when the first ones of those that they
-// are compared with were opened.
+// readTopics reads the topics until the windows end, and, if it compares, when those of compared proposals were
+// opened.
 func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}
@@ -281,8 +281,8 @@ func readContracts(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve and of the
-// proposers, and what executed proposals did with these addresses before.
+// readAround reads what nodes showed of the actions, what the DAO's history knows of their addresses and of the
+// proposer, and what executed proposals did with them before.
 func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if err := readContracts(ctx, w, of); err != nil {
 		return err

@@ -22,8 +22,8 @@ type statedText struct {
 	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
 	cut   bool
-	// words are the words in it, numbers the amounts with what they are of, empty for anything; byDigits is the first amount,
-	// from 100 on where the text does not say of what, by what it is of and its digits: a text may have thousands, and a proposal as many payments. In doubtful are
+	// words are the words in it, numbers the amounts with what they are of, empty for anything. byDigits is the
+	// first amount by that and its digits, from 100 on if it is of anything: there may be thousands. doubtful are
 	// those of 1.500 as a number of thousands.
 	words    map[string]bool
 	numbers  map[string]string
@@ -35,9 +35,9 @@ var (
 	// comment and tag match what pages do not show.
 	comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 	tag     = regexp.MustCompile(`</?[a-z][^<>]*>`)
-	// noAmount matches what has digits and is no amount: addresses and hashes, links, times, dates, versions, percentages
-	// and the numbers of lists. A percentage comes behind what it may begin with: of a list of dates, each would be read to the
-	// end of the list.
+	// noAmount matches addresses and hashes, links, times, dates, versions, percentages and the numbers of lists. A
+	// percentage comes behind what it may begin with: of a list of dates, each would be read to the end of the
+	// list.
 	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d{1,2}:\d{2}(?::\d{2})?\b|` +
 		`\b(?:19|20)\d{2}[-/.–](?:\d{1,2}[-/.]\d{1,2}|\d{2}|20\d{2})\b|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}\b|` +
 		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
@@ -166,8 +166,8 @@ func namesPower(text string) bool {
 	return slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// plainRune returns a character as in English: a digit of any script, a space of any width. What has no width is dropped,
-// as is what marks text as bold.
+// plainRune returns a character as in English: a digit of any script, a space of any width; -1 for one without
+// width or a mark.
 func plainRune(r rune) rune {
 	switch {
 	case r == '*', r == '`':
@@ -218,8 +218,7 @@ func numberOf(words string) string {
 	return strconv.FormatInt(sum+part, 10)
 }
 
-// unitsOf returns the words in lower case that follow an amount: the symbols of the tokens that a node showed, and
-// what money is called.
+// unitsOf returns the words that follow an amount: symbols of tokens that a node showed, and what money is called.
 func unitsOf(f Facts) map[string]bool {
 	units := map[string]bool{}
 	for word := range strings.FieldsSeq("usd eur euro euros gbp chf dollars dollar stablecoins tokens token coins ether native") {
@@ -354,8 +353,7 @@ func moneyIn(chain string, t governance.DossierTransfer) string {
 	return ""
 }
 
-// states says what the text states of a payment, which is nothing where there is no text; the amount cannot be told where
-// its unit is not known.
+// states says what the text states of a payment; nothing without a text, and no amount without a known unit.
 func (s statedText) states(chain, target string, t governance.DossierTransfer) *governance.DossierInText {
 	in := &governance.DossierInText{Target: new(s.has(target)), Recipient: new(s.has(t.To))}
 	if t.Symbol != nil && t.Token != nil && !*in.Target {
@@ -382,8 +380,8 @@ func (s statedText) has(word string) bool {
 // isSign reports whether a character of a text in lower case is neither a letter nor a digit of ASCII.
 func isSign(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// hasNumber reports whether a text states an amount of some money, or of what it does not name, in units or in the smallest ones:
-// nobody takes these for units where there are many in one.
+// hasNumber reports whether the text states an amount of some money, or of anything, in units or in the smallest
+// ones: nobody takes these for units where there are many in one.
 func (s statedText) hasNumber(amount decimal.Decimal, of string, decimals int) bool {
 	const many = 6
 	states := func(n decimal.Decimal) bool {

@@ -133,8 +133,8 @@ func (c *composer) decideByBallots() {
 	d.DecidedAt = c.race.since
 }
 
-// leadDecides reports whether the choice that leads wins. It does not without the quorum, by a quorum of rejection, of a
-// proposal that was canceled, and where more than a lead is needed, as two thirds.
+// leadDecides reports whether the lead wins: not without the quorum, by a quorum of rejection, when canceled, or
+// where more than a lead is needed.
 func (c *composer) leadDecides(leads governance.Verdict) bool {
 	if q := c.Votes.Quorum; q != nil && (q.Reached == nil || !*q.Reached) || c.Proposal.QuorumType == governance.QuorumOfRejection {
 		return false
@@ -157,9 +157,9 @@ const earlierPages = "the pages of the DAO's proposals at the provider"
 // votesRoute is where the ballots are listed.
 func votesRoute(key governance.ProposalKey) string { return "/v2/proposals/" + string(key) + "/votes" }
 
-// countDeciding counts the voters whose change of side would have changed the result: another choice that can win leads,
-// or none in a vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts. There is
-// false where the lead does not decide.
+// countDeciding counts the voters whose change of side would have changed the result: another choice leads, or none
+// in a vote that a tie fails, or the quorum is missed, towards which only one of the two counts. It returns false
+// where the lead does not decide.
 func (c *composer) countDeciding() bool {
 	d := &c.d.Decision
 	choices, verdicts := c.contenders()
@@ -367,8 +367,7 @@ func (c *composer) participate() {
 	case rules.LackBallots(c.Quality), cast > 0 && (begins == nil || c.Returning > cast || c.lackBallots(math.MinInt64, *begins-1)):
 		c.unknown("missing_data", "how many voters are new", "ballots here or on earlier proposals are missing, or the start is not known", earlierPages)
 	case cast > 0:
-		count := governance.CountOf(cast - c.Returning)
-		p.NewVoters = &count
+		p.NewVoters = new(governance.CountOf(cast - c.Returning))
 	}
 }
 
@@ -506,8 +505,8 @@ func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
 	}, func(a, b *pages.CountedBallot) int { return b.Power.Cmp(a.Power) })
 }
 
-// ordered returns ballots in order of a key, those with equal ones as ties says, and equal ones as they were. It moves keys
-// instead of ballots.
+// ordered returns ballots by a key, those with equal ones as ties says or as they were. It moves keys instead of
+// ballots.
 func ordered(
 	ballots []pages.CountedBallot, key func(*pages.CountedBallot) int64, ties func(a, b *pages.CountedBallot) int,
 ) []pages.CountedBallot {
