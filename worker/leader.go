@@ -23,8 +23,8 @@ import (
 // releaseTimeout bounds the release of the lease at the end.
 const releaseTimeout = time.Second
 
-// Leader competes for the lease. While it holds it, it publishes, maintains the sorted
-// copies of large lists, derives events and signals, and delivers them to webhooks.
+// Leader competes for the lease. While it holds it, it publishes, maintains sorted copies, derives the feed and
+// delivers it.
 type Leader struct {
 	Options
 	lease   *cache.Lease
@@ -36,8 +36,7 @@ type Leader struct {
 	webhooks  *webhook.Deliverer
 }
 
-// NewLeader returns a Leader that does nothing until Run. It ignores the options for
-// pages and accounts.
+// NewLeader returns a Leader that does nothing until Run. It ignores the options for pages and accounts.
 func NewLeader(o Options) *Leader {
 	l := &Leader{
 		Options: o, lease: o.Store.NewLease(o.LeaseTTL),
@@ -74,8 +73,7 @@ func newChangeMetrics(registerer prometheus.Registerer) func(added int, length i
 	}
 }
 
-// Run leads whenever it can acquire the lease, until ctx ends. Errors of ClickHouse and
-// Redis are logged and retried with growing pauses.
+// Run leads whenever it can, until ctx ends. Errors of ClickHouse and Redis are logged and retried.
 func (l *Leader) Run(ctx context.Context) {
 	pause := l.PublishInterval
 	for ctx.Err() == nil {
@@ -97,8 +95,8 @@ func (l *Leader) Run(ctx context.Context) {
 	}
 }
 
-// lead acquires the lease and works for as long as it is held. It returns the error
-// that ended it: cache.ErrNotLeader when another worker leads.
+// lead works for as long as the lease is held, and returns why that ended: cache.ErrNotLeader if another worker
+// leads.
 func (l *Leader) lead(ctx context.Context) error {
 	if err := l.lease.Acquire(ctx); err != nil {
 		return err
@@ -123,9 +121,9 @@ func (l *Leader) lead(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), l.lease.Release(release))
 }
 
-// Settle leads until everything in the warehouse is published and in the feed, where no
-// worker runs. lagging are the DAOs that keep previous numbers, because their records
-// contradict each other. What is cut off is completed by the next worker, or call.
+// Settle leads until all is published and in the feed, where no worker runs. lagging are the DAOs that keep
+// previous numbers, because their records contradict each other. What is cut off is completed by the next worker,
+// or call.
 func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
 	const settleTerms = 3 // how often Settle leads: a busy machine may renew a lease too late
 	for range settleTerms {
@@ -167,8 +165,7 @@ func (l *Leader) settleTerm(ctx context.Context) (lagging []string, err error) {
 	return lagging, errors.Join(err, l.lease.Release(release))
 }
 
-// deletePreviousFormat deletes what a version with an earlier cache format has left in Redis,
-// once its API nodes had the time to be replaced.
+// deletePreviousFormat deletes values of an earlier cache format once API nodes had the time to be replaced.
 func (l *Leader) deletePreviousFormat(ctx context.Context) {
 	const sweepInterval = time.Minute // the time between two checks whether values of an earlier cache format are to be deleted
 	for ctx.Err() == nil {
@@ -180,8 +177,8 @@ func (l *Leader) deletePreviousFormat(ctx context.Context) {
 	}
 }
 
-// invalidate tells API nodes, and the caches in front of them, what was written. A lost
-// message only delays them: nodes poll as well, and no cache entry lives long.
+// invalidate tells API nodes, and caches in front of them, what was written. A lost message only delays: nodes poll
+// as well.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
 	changed := written.Changed()
 	if err := l.Store.Notify(ctx, changed); err != nil && ctx.Err() == nil {

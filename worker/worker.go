@@ -1,18 +1,13 @@
-// Package worker runs the processing between the warehouse and Redis. A Worker has five
-// parts, each in a package of its own:
+// Package worker runs the processing between the warehouse and Redis, each part in a package of its own:
 //
-//   - publish computes proposals, DAOs and topics from newly committed batches and writes
-//     them to Redis as one revision;
-//   - feed derives events and signals from what is published;
-//   - webhook delivers them to the receivers of partners;
-//   - fill makes pages that API nodes request;
+//   - publish computes proposals, DAOs and topics from newly committed batches, and writes them to Redis;
+//   - feed derives events and signals from what is published, and webhook delivers them to partners;
+//   - fill makes pages that API nodes request, and dossier computes dossiers for it and for feed;
+//   - changelog adds what publish and feed have written to the log of changes;
 //   - account publishes tokens and stores usage and payments in the warehouse.
 //
-// Package changelog adds what publish and feed have written to the log of changes. Package dossier
-// computes dossiers for fill and feed.
-//
-// Any number of workers may run at once. publish, feed and webhook run in the one that holds the
-// lease (see Leader), fill and account in all of them.
+// Any number of workers may run at once. publish, feed and webhook run in the one that holds the lease (see Leader),
+// fill and account in all of them.
 package worker
 
 import (
@@ -36,8 +31,7 @@ type Options struct {
 	Warehouse *warehouse.Warehouse
 	// Store is the Redis that API nodes read.
 	Store *cache.Store
-	// FillsOnly leaves everything out but pages on demand. Such workers can come and go
-	// with the load.
+	// FillsOnly leaves everything out but pages on demand. Such workers can come and go with the load.
 	FillsOnly bool
 	// FillTimeout bounds the making of one page.
 	FillTimeout time.Duration
@@ -45,8 +39,7 @@ type Options struct {
 	PublishInterval time.Duration
 	// LeaseTTL is the time after which another worker takes over from one that died.
 	LeaseTTL time.Duration
-	// Purge tells caches in front of the API which tags are outdated. It returns at once,
-	// and is nil when there are no such caches.
+	// Purge tells caches in front of the API which tags are outdated, and returns at once; nil without such caches.
 	Purge func(tags []cache.Tag)
 	// PrivateReceivers allows webhooks at private addresses; see webhook.NewSender.
 	PrivateReceivers bool
@@ -82,12 +75,11 @@ func New(o Options) *Worker {
 	accounts := account.New(account.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Logger: o.Logger, Metrics: o.Metrics,
 	})
-	w.parts = append(w.parts, accounts.Run, NewLeader(o).Run, newBackupWatch(o).run)
+	w.parts = append(w.parts, accounts.Run, NewLeader(o).Run, backupWatch(o))
 	return w
 }
 
-// Run works until ctx ends, and then until what was begun is finished: a page that is
-// being made, the usage and the payments that are queued.
+// Run works until ctx ends, and finishes what was begun: pages, usage and queued payments.
 func (w *Worker) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, run := range w.parts {

@@ -1,10 +1,6 @@
-// Package account keeps what callers are entitled to and what they have used: it
-// publishes partner tokens to API nodes, and moves usage and payments from Redis to the
-// warehouse.
-//
-// Redis counts and the warehouse stores. Counters and payments are deleted from Redis
-// only after they are stored, and storing them again changes nothing, so that any number
-// of workers can do this at once, and one that dies loses nothing.
+// Package account publishes partner tokens to API nodes, and moves usage and payments from Redis to the warehouse.
+// Counters and payments are deleted from Redis only after they are stored, and storing them again changes nothing,
+// so that any number of workers can do this at once, and one that dies loses nothing.
 package account
 
 import (
@@ -23,15 +19,12 @@ import (
 )
 
 const (
-	// tokenInterval is the time between two checks for changed tokens. Commands publish the
-	// change that they make; one that knows no Redis is found with the pulse, so that a
-	// revocation reaches every node within three seconds.
+	// tokenInterval is the time between two checks for changed tokens. A change of a command that knows no Redis is
+	// found with the pulse, so that a revocation reaches every node within three seconds.
 	tokenInterval = 500 * time.Millisecond
-	// compareInterval is the time between two comparisons of all tokens while the
-	// warehouse tells that none was written.
+	// compareInterval is the time between two comparisons of all tokens while none was written.
 	compareInterval = 30 * time.Second
-	// usageInterval is the time between two moves of usage to the warehouse. A flush of
-	// Redis loses the usage of about this time.
+	// usageInterval is the time between two moves of usage: about what a flush of Redis loses.
 	usageInterval = time.Second
 	// shutdownTimeout bounds the last move when a worker stops.
 	shutdownTimeout = 2 * time.Second
@@ -48,12 +41,10 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// Accounts publishes partner tokens to API nodes, and stores the usage that they count.
-// Any number of workers may run it at once.
+// Accounts publishes tokens, and stores the usage that API nodes count. Any number of workers may run it at once.
 type Accounts struct {
 	warehouse *warehouse.Warehouse
-	// views holds the usage that callers read. store holds tokens, quotas and counters,
-	// which are never evicted.
+	// views holds the usage that callers read; store tokens, quotas and counters, which are never evicted.
 	views  *cache.Store
 	store  *accounts.Store
 	logger *slog.Logger
@@ -89,8 +80,8 @@ func New(o Options) *Accounts {
 	}
 }
 
-// Run publishes tokens, and moves usage and payments to the warehouse, until ctx ends. Errors
-// are logged and retried. Redis is asked for all three in one round trip.
+// Run publishes tokens, and moves usage and payments, until ctx ends. Errors are logged and retried. Redis is asked
+// for all three in one round trip.
 func (a *Accounts) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -121,8 +112,8 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// watch reads what there is to do until ctx ends, and passes it on: found has room for what was
-// read last, and payments for one signal.
+// watch passes on what there is to do until ctx ends: found has room for what was read last, payments for one
+// signal.
 func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payments chan<- struct{}) {
 	for ctx.Err() == nil {
 		pause := tokenInterval

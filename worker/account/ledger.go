@@ -20,13 +20,11 @@ const (
 	ledgerInterval = time.Second
 	// paymentBatchSize is how many payments are moved together.
 	paymentBatchSize = 1000
-	// restoreTTL is how long after its expiry a payment is still restored: as long as Redis
-	// would have remembered it.
+	// restoreTTL is how long after its expiry a payment is restored: as long as Redis would have remembered it.
 	restoreTTL = 10 * time.Minute
 )
 
-// ledger writes every state of every payment to the warehouse, and restores payments to a
-// Redis that has lost them. Any number of workers may run it at once.
+// ledger writes every state of every payment, and restores payments to a Redis that has lost them.
 type ledger struct {
 	warehouse *warehouse.Warehouse
 	store     *accounts.Store
@@ -35,8 +33,7 @@ type ledger struct {
 	written prometheus.Counter
 }
 
-// run moves payments until ctx ends, whenever due says that there is something to do. Errors are
-// logged and retried.
+// run moves payments until ctx ends, whenever one is due. Errors are logged and retried.
 func (l *ledger) run(ctx context.Context, due <-chan struct{}) {
 	pause := ledgerInterval
 	for ctx.Err() == nil {
@@ -66,9 +63,8 @@ func (l *ledger) run(ctx context.Context, due <-chan struct{}) {
 	}
 }
 
-// update writes queued payments, deletes expired ones from Redis, and restores payments where
-// Redis or the ledger may have lost them: each gets what the other has. Restoring comes last,
-// so that it finds what was queued.
+// update writes queued payments, deletes expired ones from Redis, and then gives Redis and ledger what either may
+// have lost.
 func (l *ledger) update(ctx context.Context) error {
 	if err := l.moveQueue(ctx); err != nil {
 		return err
@@ -101,8 +97,7 @@ func (l *ledger) update(ctx context.Context) error {
 	return l.store.RestorePayments(ctx, payments)
 }
 
-// moveQueue writes all queued payments. They leave the queue after they are written, and
-// writing one again changes nothing.
+// moveQueue writes queued payments, which leave the queue afterwards: writing one again changes nothing.
 func (l *ledger) moveQueue(ctx context.Context) error {
 	for {
 		entries, err := l.store.QueuedPayments(ctx, paymentBatchSize)

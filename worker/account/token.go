@@ -14,8 +14,8 @@ import (
 	stored "pnyx/warehouse/accounts"
 )
 
-// PublishTokens publishes the warehouse's tokens in place of the published ones. It
-// publishes nothing to a Redis that was flushed: the worker restores usage there first.
+// PublishTokens publishes the warehouse's tokens in place of the published ones. To a Redis that was flushed it
+// publishes nothing: the worker restores usage there first.
 func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.Store) error {
 	published, err := store.TokensRevision(ctx)
 	if errors.Is(err, cache.ErrMiss) {
@@ -53,8 +53,7 @@ func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) 
 	return nil
 }
 
-// compareTokens publishes the tokens if they differ from the published ones, of a revision;
-// missing says that none are published.
+// compareTokens publishes the tokens if they differ from those published at a revision, or these are missing.
 func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing bool) error {
 	// Read before the tokens: of two workers, the one that read later has the later revision.
 	now, err := a.warehouse.Now(ctx)
@@ -78,9 +77,8 @@ func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing 
 	return nil
 }
 
-// replace publishes tokens unless another worker, or a command, has published the same.
-// Its revision is later than the published one, which may come from an older read. What
-// was published since the revision seen may be newer than tokens: the next round compares.
+// replace publishes tokens unless others have published the same, at a revision later than theirs, which may come
+// from an older read. What was published since the revision seen may be newer: the next round compares.
 func (a *Accounts) replace(ctx context.Context, now time.Time, seen uint64, tokens []byte) error {
 	revision, published, err := a.store.Tokens(ctx)
 	if err != nil || revision != seen {

@@ -21,10 +21,9 @@ const (
 	maxUsageBatches = 20
 )
 
-// moveUsage moves counters to the warehouse, and publishes the usage of their tokens. It
-// goes over all counters, and continues in the next round where there are too many for one:
-// a node writes the counters of busy tokens again at once, and starting over with them would
-// leave others where they are.
+// moveUsage moves counters to the warehouse, and publishes usage. Where they are too many for one round, the next
+// one continues: nodes write those of busy tokens again at once, and starting over would leave others where they
+// are.
 func (a *Accounts) moveUsage(ctx context.Context) error {
 	for range maxUsageBatches {
 		counters, next, err := a.store.Counters(ctx, a.usageCursor, usageBatchSize)
@@ -46,8 +45,7 @@ func (a *Accounts) moveUsage(ctx context.Context) error {
 	return nil
 }
 
-// moveCounters moves some counters. They are deleted last, and moving them again changes
-// nothing: a worker that dies in between leaves them to the next round.
+// moveCounters deletes counters last, and moving them again changes nothing: a worker may die in between.
 func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCounter) error {
 	if len(counters) == 0 {
 		return nil
@@ -72,8 +70,8 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 	return nil
 }
 
-// decode decodes counters, and returns the tokens that they belong to. A counter that
-// does not decode is reported and dropped: kept, it would block the queue.
+// decode decodes counters, and returns their tokens. One that does not decode is dropped: kept, it would block the
+// queue.
 func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter) (usage []stored.Usage, tokenIDs []string) {
 	// Callers without a token have the empty id.
 	seen := map[string]bool{"": true}
@@ -95,9 +93,8 @@ func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter)
 	return usage, tokenIDs
 }
 
-// publishUsage publishes the current month's usage of some tokens, or of all when none are
-// named. It raises their quota counters to it, and never lowers one: API nodes may have
-// counted more since.
+// publishUsage publishes the month's usage of some tokens, or of all. It never lowers their quota counters: API
+// nodes may have counted more since.
 func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
 	month := ratelimit.MonthOf(now)
 	rows, err := stored.NewAccounts(a.warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)

@@ -1,10 +1,9 @@
-// Package changelog adds to the log of changes. The warehouse has the log, and Redis the copy that
-// API nodes serve.
+// Package changelog adds to the log of changes. The warehouse has the log, and Redis the copy that API nodes serve.
 //
-// A row is in the warehouse before it is in Redis, so that no reader is ahead of the log. Rows
-// that only the warehouse has, because their writer died or another worker was first, are added
-// again later: a key comes once more, but never less. The copy is completed, or made anew,
-// whenever it does not end where this process has left it.
+// A row is in the warehouse before it is in Redis, so that no reader is ahead of the log. Rows that only the
+// warehouse has, because their writer died or another worker was first, are added again later: a key comes once
+// more, but never less. The copy is completed, or made anew, whenever it does not end where this process has left
+// it.
 package changelog
 
 import (
@@ -27,11 +26,9 @@ import (
 const (
 	// attempts bounds how often rows are added while other workers add some.
 	attempts = 10
-	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name
-	// the writer, so that no two writers give one place.
+	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name the writer.
 	rowBits = 24
-	// upgradeReach is how long before an upgrade from a version without the log a reader may have
-	// read last: all that it has missed is told after the upgrade.
+	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last.
 	upgradeReach = 24 * time.Hour
 	// chunkSize is how many rows are in memory while the copy is written.
 	chunkSize = 10_000
@@ -42,8 +39,7 @@ type Options struct {
 	// Warehouse has the log, and Store its copy.
 	Warehouse *warehouse.Warehouse
 	Store     *cache.Store
-	// Format names what answers are made with, beside cache format and rules: after another one
-	// everything is told.
+	// Format names what answers are made with, beside cache format and rules: after a change everything is told.
 	Format string
 	// OnChanges is called with how many rows were added to the copy, and how many it has.
 	OnChanges func(added int, length int64)
@@ -113,8 +109,7 @@ func (l *Log) Advance(ctx context.Context, p counts.ChangePosition) error {
 	return l.rows.SetPosition(ctx, counts.PublicationPosition, p)
 }
 
-// Add adds rows, whose values were written before, and then states up to where rows of the feed
-// are told, if that is given.
+// Add adds rows, whose values were written before, and then states up to where the feed is told, if given.
 func (l *Log) Add(ctx context.Context, changes []governance.Change, feed *cache.FeedState) error {
 	if len(changes) > 0 {
 		if err := l.add(ctx, changes); err != nil {
@@ -274,8 +269,7 @@ func (l *Log) copyAll(ctx context.Context, head cache.ChangeHead) error {
 	return l.copyAfter(ctx, begin, &begin)
 }
 
-// copyAfter adds the rows of the log after a place to the copy, which ends at another one, or is
-// nil to be made anew.
+// copyAfter adds the rows of the log after a place to the copy, which ends at another; nil makes it anew.
 func (l *Log) copyAfter(ctx context.Context, place cache.ChangeID, end *cache.ChangeID) error {
 	rows := make([]cache.ChangeRow, 0, chunkSize)
 	flush := func() error {

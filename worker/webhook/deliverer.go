@@ -1,14 +1,13 @@
-// Package webhook delivers events and signals to the receivers of partners, signed as in
-// Standard Webhooks (https://www.standardwebhooks.com).
+// Package webhook delivers events and signals to the receivers of partners, signed as in Standard Webhooks
+// (https://www.standardwebhooks.com).
 //
-// The queue is in the warehouse: what an endpoint should get is what the feed shows and its
-// deliveries lack. Queueing a message again changes nothing, and an outcome is recorded
-// after the answer, so that a worker that dies anywhere loses no message: the next leader
-// queues what is missing, and sends again what it does not know to be delivered.
+// The queue is in the warehouse: an endpoint should get what the feed shows and its deliveries lack. Queueing again
+// changes nothing, and an outcome is recorded after the answer, so that a worker that dies loses no message: the
+// next leader queues what is missing, and sends again what it does not know to be delivered.
 //
-// Each endpoint has a goroutine of its own, which sends one message at a time: no endpoint
-// waits for another. Their queues are read, and outcomes are written, many at a time. Messages about one proposal, or one DAO, are sent in order; while one
-// of them waits for its next attempt, those after it wait too.
+// Each endpoint has a goroutine, which sends one message at a time: none waits for another. Queues are read, and
+// outcomes are written, many at a time. Messages about one proposal, or one DAO, are sent in order; while one of
+// them waits for its next attempt, those after it wait too.
 package webhook
 
 import (
@@ -36,8 +35,8 @@ const (
 	refreshInterval = 5 * time.Second
 	// sweepInterval is the time between two searches for what an endpoint's queue lacks.
 	sweepInterval = time.Hour
-	// overlap is how far before the first write of its term a leader looks for new messages:
-	// the leader before may have written some late.
+	// overlap is how far before its first write a leader looks for messages: the one before may have written some
+	// late.
 	overlap = time.Hour
 	// batchSize bounds the messages that an endpoint has in memory.
 	batchSize = 100
@@ -64,8 +63,7 @@ type Options struct {
 // Deliverer delivers messages while its worker leads.
 type Deliverer struct {
 	Options
-	// written is the revision up to which the feed is written, and woken has room for one
-	// signal of it.
+	// written is the revision up to which the feed is written, of which woken has room for one signal.
 	written atomic.Int64
 	woken   chan struct{}
 
@@ -102,8 +100,7 @@ func (d *Deliverer) forgetStates() {
 	d.oldest.Set(0)
 }
 
-// Wake tells the Deliverer that the feed is written, and visible, up to a revision. It does
-// not block.
+// Wake tells that the feed is written, and visible, up to a revision. It does not block.
 func (d *Deliverer) Wake(revision uint64) {
 	d.written.Store(int64(revision)) //nolint:gosec // microseconds since 1970
 	backoff.Wake(d.woken)
@@ -165,8 +162,7 @@ func (d *Deliverer) failed(ctx context.Context, what string, err error) {
 	d.Logger.LogAttrs(ctx, slog.LevelWarn, what, slog.Any("error", err)) //nolint:sloglint // one of three texts
 }
 
-// queueNew queues what was written or became visible since the last call, for the endpoints
-// that are known.
+// queueNew queues what became visible since the last call, for the endpoints that are known.
 func (t *term) queueNew(ctx context.Context) error {
 	through := t.written.Load()
 	switch {
@@ -194,8 +190,8 @@ func (t *term) queueNew(ctx context.Context) error {
 	return err
 }
 
-// refresh reads the endpoints, starts and ends their goroutines, turns off those whose token
-// is not valid any more, and wakes those that have something due.
+// refresh starts and ends goroutines of endpoints, turns off those whose token is not valid any more, and wakes
+// those that have something due.
 func (t *term) refresh(ctx context.Context) error {
 	pulse, err := t.Warehouse.Pulse(ctx, warehouse.IdlePulseAge)
 	if err != nil || len(t.receivers) == 0 && pulse.Quiet(t.pulse) {
@@ -228,7 +224,7 @@ func (t *term) refresh(ctx context.Context) error {
 		}
 	}
 	for id, r := range t.receivers {
-		if !active[id] || r.hasEnded() {
+		if !active[id] || r.ended.Load() { // one that was turned off may be on again since
 			r.stop()
 			delete(t.receivers, id)
 		}
@@ -259,8 +255,8 @@ func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 	return valid, err
 }
 
-// keep starts the goroutine of an endpoint, or gives it what was changed. What its queue
-// lacks is searched for at the beginning, and from time to time.
+// keep starts the goroutine of an endpoint, or gives it what was changed. From time to time it searches for what
+// the queue lacks.
 func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 	r, running := t.receivers[e.ID]
 	if running {
@@ -299,8 +295,7 @@ func (t *term) sweep(ctx context.Context, e accounts.Webhook) error {
 	return err
 }
 
-// checkQueues wakes the endpoints that have something due, from any process, and empties
-// the queues of those that are off or removed.
+// checkQueues wakes endpoints that have something due, and empties the queues of those that are off or removed.
 func (t *term) checkQueues(ctx context.Context) error {
 	queues, err := accounts.NewAccounts(t.Warehouse).WebhookQueues(ctx)
 	if err != nil {

@@ -34,8 +34,7 @@ func CheckTypes(patterns []string) error {
 	return nil
 }
 
-// queueFor queues messages of the feed for endpoints, each as row says, and returns by
-// endpoint how many there were.
+// queueFor queues messages of the feed for endpoints, each as row says, and returns by endpoint how many.
 func queueFor(
 	ctx context.Context, w *warehouse.Warehouse, q accounts.MessageQuery, endpoints []accounts.Webhook, row accounts.Delivery,
 ) (map[string]int, error) {
@@ -84,8 +83,8 @@ func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (acc
 	return accounts.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
 }
 
-// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of
-// what is in the feed already.
+// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is in the feed
+// already.
 func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) error {
 	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err
@@ -101,8 +100,7 @@ func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) e
 	return err
 }
 
-// Replay queues messages for an endpoint again, whatever became of them: one by its id, or
-// all since a time. It returns how many there are.
+// Replay queues messages for an endpoint again, one by its id or all since a time, and returns how many there are.
 func Replay(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook, since time.Time, id string) (int, error) {
 	q, now, err := allSince(ctx, w, since)
 	if err != nil {

@@ -36,9 +36,8 @@ type dueAnswer struct {
 	err      error
 }
 
-// reader reads the queues of endpoints. Those that ask while a statement runs are read
-// together by the next: planning a statement costs more than its rows, and most messages are
-// for many endpoints.
+// reader reads queues. Endpoints that ask while a statement runs are read together by the next: planning it costs
+// more than its rows, and most messages are for many endpoints.
 type reader struct {
 	*Deliverer
 	queue chan dueRead

@@ -25,13 +25,13 @@ type receiver struct {
 	next time.Time
 	// resumeAt is until when the receiver asks to be left alone; zero for not.
 	resumeAt time.Time
-	// stop ends its goroutine, and ended is closed by it.
+	// stop ends its goroutine, which sets ended.
 	stop  context.CancelFunc
-	ended chan struct{}
+	ended atomic.Bool
 }
 
 func (t *term) newReceiver(e accounts.Webhook) *receiver {
-	r := &receiver{term: t, swept: time.Now(), woken: make(chan struct{}, 1), ended: make(chan struct{})}
+	r := &receiver{term: t, swept: time.Now(), woken: make(chan struct{}, 1)}
 	r.endpoint.Store(&e)
 	if e.Failing() {
 		r.failingSince = e.FailingSince
@@ -42,20 +42,9 @@ func (t *term) newReceiver(e accounts.Webhook) *receiver {
 // wake makes the goroutine read the queue. It does not block.
 func (r *receiver) wake() { backoff.Wake(r.woken) }
 
-// hasEnded reports whether the goroutine has ended: an endpoint that was turned off may be
-// on again since.
-func (r *receiver) hasEnded() bool {
-	select {
-	case <-r.ended:
-		return true
-	default:
-		return false
-	}
-}
-
 // run delivers until ctx ends or the endpoint is turned off.
 func (r *receiver) run(ctx context.Context) {
-	defer close(r.ended)
+	defer r.ended.Store(true)
 	for on := true; on && ctx.Err() == nil; {
 		sent, err := r.deliver(ctx)
 		on = !errors.Is(err, errTurnedOff)
@@ -88,8 +77,8 @@ func (r *receiver) wait(ctx context.Context) {
 // errTurnedOff ends the goroutine of an endpoint.
 var errTurnedOff = errors.New("the endpoint is turned off")
 
-// deliver sends what is due, at most batchSize messages, and records what became of each. It
-// returns how many there were, and errTurnedOff if the endpoint got none after that.
+// deliver sends what is due, at most batchSize messages, and records what became of each. It returns how many there
+// were, and errTurnedOff if that turned the endpoint off.
 func (r *receiver) deliver(ctx context.Context) (int, error) {
 	if r.term.Now().Before(r.resumeAt) {
 		r.next = r.resumeAt
@@ -134,8 +123,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 	return len(due), ended
 }
 
-// attempt sends a message, unless it is too old or too large, its deadline has passed or it has left the
-// feed, and returns what became of it.
+// attempt sends a message, unless it is too old or large, its deadline has passed or it has left the feed.
 func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 	now, d := r.term.Now(), due.Delivery
 	d.Version++
@@ -168,8 +156,7 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 	return outcome{d, &attempt}
 }
 
-// judge follows whether the endpoint fails. It turns it off, and returns errTurnedOff, after
-// a 410 or maxFailing of failures.
+// judge turns a failing endpoint off, and returns errTurnedOff, after a 410 or maxFailing of failures.
 func (r *receiver) judge(ctx context.Context, o outcome) error {
 	now, failing := r.term.Now(), !r.failingSince.IsZero()
 	failed := o.delivery.State == accounts.MessageWaiting

@@ -30,15 +30,13 @@ type queuedOutcome struct {
 	done chan struct{}
 }
 
-// recorder writes outcomes of all endpoints, many at a time: a warehouse takes few large
-// inserts better than many small ones.
+// recorder writes outcomes of all endpoints: a warehouse takes few large inserts better than many small ones.
 type recorder struct {
 	*Deliverer
 	queue chan queuedOutcome
 }
 
-// record queues an outcome unless ctx ends before, and returns a channel that is closed once
-// it is written.
+// record queues an outcome unless ctx ends, and returns a channel that is closed once it is written.
 func (r *recorder) record(ctx context.Context, o outcome) <-chan struct{} {
 	queued := queuedOutcome{o, make(chan struct{})}
 	select {

@@ -11,19 +11,18 @@ import (
 const (
 	// maxAge is how long a message stays in the queue.
 	maxAge = 5 * 24 * time.Hour
-	// maxFailing is how long an endpoint may fail before it is turned off. It is less than
-	// maxAge, so that the message with which the failures began is not too old before.
+	// maxFailing is how long an endpoint may fail before it is turned off; less than the age of the message with
+	// which that began.
 	maxFailing = maxAge - time.Hour
 	// jitter is the part of a pause that is added at random, at most.
 	jitter = 0.1
-	// minAsked and maxAsked bound the pause that a receiver asks for: it gets no message more
-	// often than after the first failure, and one a day.
+	// minAsked and maxAsked bound the pause that a receiver asks for: no less than after the first failure, a day
+	// at most.
 	minAsked = 5 * time.Second
 	maxAsked = 24 * time.Hour
 )
 
-// pauseAfter returns the pause after a number of failed attempts. The last one repeats until
-// the message is too old.
+// pauseAfter returns the pause after failed attempts. The last one repeats until the message is too old.
 func pauseAfter(failures uint32) time.Duration {
 	pauses := []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,

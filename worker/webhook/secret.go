@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// secretPrefix begins each secret, and signatureVersion each signature, as in Standard
-	// Webhooks.
+	// secretPrefix begins each secret, and signatureVersion each signature, as in Standard Webhooks.
 	secretPrefix     = "whsec_"
 	signatureVersion = "v1,"
 	secretBytes      = 32
@@ -32,8 +31,7 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// signatures returns the header webhook-signature of a message: one signature by the
-// secret, and one by the previous secret while that is valid.
+// signatures returns the header of a message: signed by the secret, and by the previous one while that is valid.
 func signatures(e accounts.Webhook, id string, now time.Time, body []byte) (string, error) {
 	secrets := []string{e.Secret}
 	if e.PreviousSecret != "" && now.Before(e.PreviousUntil) {

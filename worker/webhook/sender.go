@@ -46,8 +46,8 @@ type Sender struct {
 	private bool
 }
 
-// NewSender returns a Sender. Unless private is set, it connects to public addresses only, with TLS
-// and at port 443: an address is checked once it is resolved, so that no name leads past the check.
+// NewSender returns a Sender. Unless private is set, it connects to public addresses only, with TLS at port 443: an
+// address is checked once it is resolved, so that no name leads past the check.
 func NewSender(private bool) *Sender { return newSender(private, &net.Dialer{}, nil) }
 
 // newSender sets what dialer connects to, and for how long it tries.
@@ -79,8 +79,7 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// CheckURL returns an error if text is no address of a receiver. The address that its host
-// resolves to is checked whenever the Sender connects.
+// CheckURL returns an error if text is no address of a receiver. What it resolves to is checked at each connection.
 func (s *Sender) CheckURL(text string) error {
 	parsed, err := url.Parse(text)
 	switch {
@@ -176,8 +175,7 @@ func (s *Sender) post(
 		return 0, nil, err
 	}
 	defer answer.Body.Close()
-	// The answer is read so that the connection can be used again; its text is of no use, and its
-	// status counts even if the rest is cut off.
+	// The answer is read so that the connection can be used again; the status counts even if the rest is cut off.
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
 	return answer.StatusCode, answer.Header, nil
 }

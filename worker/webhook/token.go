@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
 )
 
-// CheckToken returns an error unless a token may have endpoints at a time: it is valid, and
-// opens the lists of events and signals. launchedAt is the launch of v2; zero for none.
+// CheckToken returns an error unless a token may have endpoints at a time: it is valid, and opens events and
+// signals. launchedAt is the launch of v2; zero for none.
 func CheckToken(t accounts.Token, launchedAt, now time.Time) error {
-	caller := access.Caller{}
-	for _, scope := range t.Scopes {
-		caller.Scopes = append(caller.Scopes, access.Scope(scope))
-	}
-	caller.Scopes = access.EffectiveScopes(caller.Scopes, t.CreatedAt, launchedAt, now)
+	scopes := warehouse.Values(t.Scopes, func(scope string) access.Scope { return access.Scope(scope) })
+	caller := access.Caller{Scopes: access.EffectiveScopes(scopes, t.CreatedAt, launchedAt, now)}
 	switch {
 	case t.RevokedAt != nil:
 		return errors.New("the token is revoked")
