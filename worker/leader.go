@@ -20,7 +20,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// releaseTimeout bounds the release of the lease at the end.
 const releaseTimeout = time.Second
 
 // Leader competes for the lease. While it holds it, it publishes, maintains sorted copies, derives the feed and
@@ -63,7 +62,6 @@ func NewLeader(o Options) *Leader {
 	return l
 }
 
-// newChangeMetrics returns a function that counts what is added to the stream of changes.
 func newChangeMetrics(registerer prometheus.Registerer) func(added int, length int64) {
 	rows := telemetry.Counter(registerer, "pnyx_changes_rows_total", "Rows added to the stream of changes.")
 	kept := telemetry.Gauge(registerer, "pnyx_changes_length", "Rows in the stream of changes when this worker last added some.")

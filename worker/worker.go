@@ -18,16 +18,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker/account"
 	"pnyx/worker/fill"
 )
 
 // Options configures a Worker.
 type Options struct {
-	// Warehouse is the source of everything.
 	Warehouse *warehouse.Warehouse
 	// Store is the Redis that API nodes read.
 	Store *cache.Store
@@ -49,10 +50,8 @@ type Options struct {
 	BackupScheduled bool
 	// Progress is called while proposals are published; see publish.Options.
 	Progress func(done, all int)
-	// Logger receives what the worker does and what fails.
-	Logger *slog.Logger
-	// Metrics registers the worker's metrics.
-	Metrics prometheus.Registerer
+	Logger   *slog.Logger
+	Metrics  prometheus.Registerer
 	// Tracer is nil when tracing is off.
 	Tracer *telemetry.Tracer
 }
@@ -86,4 +85,29 @@ func (w *Worker) Run(ctx context.Context) {
 		running.Go(func() { run(ctx) })
 	}
 	running.Wait()
+}
+
+// backupWatch returns what exports when the warehouse was last backed up, until its context ends.
+func backupWatch(o Options) func(ctx context.Context) {
+	scheduled := telemetry.Gauge(o.Metrics, "pnyx_backup_scheduled",
+		"1 where PNYX_BACKUP_SCHEDULED says that backups are made on a schedule, else 0.")
+	if o.BackupScheduled {
+		scheduled.Set(1)
+	}
+	// A vector without labels has no value until the first backup.
+	last := telemetry.Gauges(o.Metrics, "pnyx_backup_last_success_timestamp_seconds",
+		"When the last backup of the warehouse was complete; missing before the first.")
+	const backupInterval = 5 * time.Minute // the time between two looks for a new backup
+	return func(ctx context.Context) {
+		for ctx.Err() == nil {
+			at, err := records.LastBackup(ctx, o.Warehouse, records.BackupMade)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				o.Logger.LogAttrs(ctx, slog.LevelWarn, "time of the last backup not read, retrying", slog.Any("error", err))
+			case err == nil && !at.IsZero():
+				last.WithLabelValues().Set(float64(at.UnixMicro()) / 1e6)
+			}
+			backoff.Wait(ctx, backupInterval)
+		}
+	}
 }

@@ -32,26 +32,21 @@ const (
 
 // Options configures Accounts and a Ledger.
 type Options struct {
-	// Warehouse stores tokens, usage and payments.
 	Warehouse *warehouse.Warehouse
-	// Store is the Redis that API nodes use.
-	Store *cache.Store
-	// Logger receives errors.
-	Logger  *slog.Logger
-	Metrics prometheus.Registerer
+	Store     *cache.Store
+	Logger    *slog.Logger
+	Metrics   prometheus.Registerer
 }
 
 // Accounts publishes tokens, and stores the usage that API nodes count. Any number of workers may run it at once.
 type Accounts struct {
 	warehouse *warehouse.Warehouse
 	// views holds the usage that callers read; store tokens, quotas and counters, which are never evicted.
-	views  *cache.Store
-	store  *accounts.Store
-	logger *slog.Logger
-	// moved counts the usage counters that were moved, and errors the failed attempts.
+	views         *cache.Store
+	store         *accounts.Store
+	logger        *slog.Logger
 	moved, errors prometheus.Counter
-	// pending is the number of counters that the last round left.
-	pending prometheus.Gauge
+	pending       prometheus.Gauge
 	// usageCursor is where the next round continues to move counters; 0 for the first one.
 	usageCursor uint64
 	// tokens are the published ones as this worker last read them, at revision.
@@ -60,8 +55,7 @@ type Accounts struct {
 	// compared is when tokens were read, and pulse from before that.
 	compared time.Time
 	pulse    warehouse.Pulse
-	// ledger runs concurrently with the rest.
-	ledger *ledger
+	ledger   *ledger
 }
 
 // New returns Accounts that do nothing until Run.

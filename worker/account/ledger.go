@@ -16,9 +16,7 @@ import (
 )
 
 const (
-	// ledgerInterval is the time between two moves of queued payments to the ledger.
-	ledgerInterval = time.Second
-	// paymentBatchSize is how many payments are moved together.
+	ledgerInterval   = time.Second
 	paymentBatchSize = 1000
 	// restoreTTL is how long after its expiry a payment is restored: as long as Redis would have remembered it.
 	restoreTTL = 10 * time.Minute
@@ -29,8 +27,7 @@ type ledger struct {
 	warehouse *warehouse.Warehouse
 	store     *accounts.Store
 	logger    *slog.Logger
-	// written counts the entries that were written, repetitions included.
-	written prometheus.Counter
+	written   prometheus.Counter
 }
 
 // run moves payments until ctx ends, whenever one is due. Errors are logged and retried.

@@ -35,7 +35,6 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 	return store.ReplaceTokens(ctx, cache.NextRevision(now, published), tokens)
 }
 
-// publishTokens publishes the tokens if they differ from the published ones.
 func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) error {
 	// Read before the pulse: whatever was published until then, the warehouse holds it already.
 	published, missing := pending.TokensRevision, pending.TokensMissing
@@ -94,7 +93,6 @@ func (a *Accounts) replace(ctx context.Context, now time.Time, seen uint64, toke
 	return nil
 }
 
-// encodedTokens reads the tokens that are not revoked, encoded for API nodes.
 func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) {
 	tokens, err := stored.NewAccounts(w).Tokens(ctx)
 	if err != nil {
@@ -109,7 +107,6 @@ func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) 
 	return access.EncodeTokens(valid)
 }
 
-// accessToken returns what API nodes need of a token.
 func accessToken(t stored.Token) access.Token {
 	r := access.Token{
 		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsFromRow(t.Limits),

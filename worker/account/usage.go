@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// usageBatchSize is about how many counters are moved together.
 	usageBatchSize = 5000
 	// maxUsageBatches bounds what one round moves: tokens are not published meanwhile.
 	maxUsageBatches = 20

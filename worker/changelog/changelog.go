@@ -36,7 +36,6 @@ const (
 
 // Options configures a Log.
 type Options struct {
-	// Warehouse has the log, and Store its copy.
 	Warehouse *warehouse.Warehouse
 	Store     *cache.Store
 	// Format names what answers are made with, beside cache format and rules: after a change everything is told.
@@ -232,7 +231,6 @@ func (l *Log) tryOpen(ctx context.Context) error {
 	return l.copyAfter(ctx, head.Last, &head.Last)
 }
 
-// begin begins an epoch, with a mark at a time.
 func (l *Log) begin(ctx context.Context, restored string, at uint64) error {
 	now, err := l.Warehouse.Now(ctx)
 	if err != nil {

@@ -135,7 +135,6 @@ func (f *Facts) isExecutor(chain, address string) bool {
 	return strings.HasPrefix(f.Proposal.OnchainID, chain+":") && f.Observed != nil && f.Observed.Simulation != nil && f.Observed.Simulation.Executor == address
 }
 
-// maxCalls bounds the calls inside all actions together.
 const maxCalls = 2000
 
 // maxValue bounds an argument in characters: the whole calldata is in the view proposal_actions.
@@ -159,7 +158,6 @@ func (c *composer) argumentsOf(chain string, arguments []abi.Argument) []governa
 	return list
 }
 
-// nativeDecimals are the decimals of the native money of EVM chains.
 const nativeDecimals = 18
 
 func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTransfer {
@@ -241,7 +239,6 @@ func takes(name string) bool {
 	return slices.ContainsFunc(takers, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
 }
 
-// effectsInWords says what the actions come to.
 func (c *composer) effectsInWords() string {
 	e := c.d.Effects
 	var parts []string
@@ -268,7 +265,6 @@ func (c *composer) effectsInWords() string {
 	return "It " + strings.Join(parts, " and ") + "."
 }
 
-// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -276,7 +272,6 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// moneyInWords states an amount with its token.
 func moneyInWords(t governance.DossierTransfer) string {
 	amount, unit := "an unstated amount of", "native money"
 	if t.Amount != nil {

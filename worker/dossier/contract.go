@@ -78,7 +78,6 @@ func (f *Facts) nameOf(chain, address string) *string {
 	return nil
 }
 
-// address returns an address with what is known of it.
 func (f *Facts) address(chain, address string) governance.DossierAddress {
 	of := governance.DossierAddress{Address: address, Name: f.nameOf(chain, address)}
 	if seen := f.observedAt(chain, address); seen != nil && seen.Contract != nil {

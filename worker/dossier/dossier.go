@@ -37,15 +37,13 @@ type Facts struct {
 	// Casts are what was cast; the composer orders Ballots by time.
 	pages.Casts
 	// Known are the proposals of the DAO, and the proposer's elsewhere, in order of their ends.
-	Known []pages.KnownProposal
-	// Strongest are the DAO's strongest voters of the year.
+	Known     []pages.KnownProposal
 	Strongest []pages.StrongVoter
 	// Returning is how many of the voters have voted in the DAO before.
 	Returning uint64
 	// Delegated is the power of the token's delegates at the snapshot; nil while there is none, or no token is known.
 	Delegated *pages.DelegatedPower
-	// Topics are the linked topics.
-	Topics []records.Topic
+	Topics    []records.Topic
 	// Actions are those that are kept.
 	Actions []record.Action
 	// Before are executed actions before this proposal that concern the same addresses, the last first;
@@ -59,12 +57,10 @@ type Facts struct {
 	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
 	OpenedAt map[record.RefHash]governance.Timestamp
 	// Analysis is the imported analysis; nil for none.
-	Analysis *record.Evidence
-	// Contracts are those that the DAO names.
+	Analysis  *record.Evidence
 	Contracts []record.Contract
 }
 
-// composer computes one dossier.
 type composer struct {
 	Facts
 	d governance.Dossier
@@ -78,10 +74,8 @@ type composer struct {
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []pages.KnownProposal
 	text    statedText
-	// before are Before, decoded.
 	before  history
 	sources []governance.DossierSource
-	// decoded are the actions.
 	decoded []abi.Decoded
 	// payments are what calls move; sums are places of sums by chain, token, recipient, sender, and whether an
 	// amount is stated.
@@ -96,7 +90,6 @@ type composer struct {
 	callers []string
 }
 
-// maxCompared is how many of the DAO's ended proposals a dossier compares with.
 const maxCompared = 50
 
 // year is how long a strong voter is remembered.
@@ -159,7 +152,6 @@ func (c *composer) intelligence() (governance.Intelligence, error) {
 	}, nil
 }
 
-// newest returns the time of the newest record that was used.
 func (c *composer) newest() governance.Timestamp {
 	newest := c.Proposal.ObservedAt
 	for _, s := range c.sources {
@@ -253,7 +245,6 @@ func (c *composer) addSources() {
 	}
 }
 
-// unknown notes what could not be computed.
 func (c *composer) unknown(category, what, why, where string) {
 	c.d.Unknowns = append(c.d.Unknowns, governance.DossierUnknown{Category: category, What: what, Why: why, Where: where})
 }
@@ -281,7 +272,6 @@ func ratio(part, whole decimal.Decimal) governance.Decimal {
 
 func decimalOf(d decimal.Decimal) *governance.Decimal { return new(governance.DecimalOf(d)) }
 
-// signed returns a number that may be negative.
 func signed(d *governance.Decimal) *governance.SignedDecimal { return (*governance.SignedDecimal)(d) }
 
 func countOf(n int) *governance.Decimal {
@@ -333,7 +323,6 @@ func (c *composer) summarize() {
 	c.d.Summary = clip(strings.Join(parts, " "), 400)
 }
 
-// standing says where the proposal stands.
 func (c *composer) standing() string {
 	switch c.Detail.LifecycleStatus {
 	case governance.Pending:
@@ -352,7 +341,6 @@ func (c *composer) standing() string {
 	return "Voting is over; the outcome is not known."
 }
 
-// clip shortens a text to a number of characters.
 func clip(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

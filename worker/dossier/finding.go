@@ -19,7 +19,6 @@ import (
 // finder applies the rules of findings to a dossier that is complete but for these.
 type finder struct{ *composer }
 
-// find applies the rules of findings.
 func (c finder) find() {
 	c.d.Findings = []governance.Finding{}
 	c.findInActions()
@@ -45,7 +44,6 @@ func (c finder) find() {
 	}
 }
 
-// findInActions applies the rules about what the proposal executes.
 func (c finder) findInActions() {
 	c.findPayload()
 	for i := range c.d.Actions {
@@ -79,7 +77,6 @@ func (c finder) found(rule, fact, ref string, args ...any) {
 	})
 }
 
-// findInObserved applies the rules about what nodes showed.
 func (c finder) findInObserved() {
 	for _, at := range c.strangers {
 		c.found(rules.RecipientUnknown, fmt.Sprintf("/addresses/%d", at), refObserved, c.d.Addresses[at].Address)
@@ -134,7 +131,6 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
 
-// findPower applies the rules about power.
 func (c finder) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
@@ -243,7 +239,6 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 	return ""
 }
 
-// findSetting compares a setting with the value before.
 func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer })
@@ -278,7 +273,6 @@ func settingInWords(setting string) string {
 	return rules.Quoted(setting, 60)
 }
 
-// payment is money that a call moves.
 type payment struct {
 	governance.DossierTransfer
 	chain string
@@ -375,7 +369,6 @@ func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, fiel
 	found(rules.AmountUnstated, "/inText/amount", moneyInWords(t))
 }
 
-// findInProcess applies the rules about how the proposal came about.
 func (c finder) findInProcess() {
 	p := c.d.Process
 	if len(c.d.Effects.Transfers) > 0 && c.d.Proposer != nil && len(c.d.Proposer.Here) == 0 {
@@ -413,7 +406,6 @@ func addKinds(kinds map[string]bool, calls []governance.DossierAction) {
 	}
 }
 
-// findDiscussion compares the discussion with the DAO's median.
 func (c finder) findDiscussion() {
 	p := c.d.Process
 	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
@@ -430,7 +422,6 @@ func (c finder) findDiscussion() {
 	}
 }
 
-// findInTimes applies the rules about execution.
 func (c finder) findInTimes() {
 	p := c.d.Process
 	switch {
@@ -444,7 +435,6 @@ func (c finder) findInTimes() {
 	}
 }
 
-// findInVote applies the rules about the vote.
 func (c finder) findInVote() {
 	d := c.d.Decision
 	if q := d.Quorum; q != nil && q.MetBy != nil && c.Proposal.QuorumType != governance.QuorumOfRejection {
@@ -465,17 +455,9 @@ func (c finder) findInVote() {
 // lateSwing reports whether of the choices that can win another one led when the last tenth began.
 func (c finder) lateSwing() bool {
 	choices, _ := c.contenders()
-	leads := func(powers []governance.Units) (leader string) {
-		most := governance.Units{}
-		for _, choice := range choices {
-			switch of := powers[slices.Index(c.race.keys, choice.Key)]; of.Cmp(most) {
-			case 1:
-				leader, most = choice.Key, of
-			case 0:
-				leader = ""
-			}
-		}
-		return leader
+	keys := warehouse.Values(choices, func(choice governance.ChoiceTotal) string { return choice.Key })
+	leads := func(powers []governance.Units) string {
+		return first(keys, warehouse.Values(keys, func(key string) governance.Units { return powers[slices.Index(c.race.keys, key)] }))
 	}
 	before, after := leads(c.race.early), leads(c.race.powers)
 	return before != "" && after != "" && before != after

@@ -51,7 +51,6 @@ func (c *composer) process() {
 	c.proposer()
 }
 
-// milestones fills in the times that upstream states.
 func (c *composer) milestones() {
 	p := &c.d.Process
 	for _, m := range c.Proposal.Milestones {
@@ -74,7 +73,6 @@ func (c *composer) milestones() {
 	}
 }
 
-// medianDiscussion computes the DAO's median discussion.
 func (c *composer) medianDiscussion() {
 	var days []decimal.Decimal
 	for _, k := range c.earlier {
@@ -85,7 +83,6 @@ func (c *composer) medianDiscussion() {
 	c.d.Process.MedianDiscussionDays = signed(median(days))
 }
 
-// votingTime compares the voting time with the DAO's.
 func (c *composer) votingTime() {
 	p := &c.d.Process
 	hours := func(start, end *governance.Timestamp) (decimal.Decimal, bool) {
@@ -159,7 +156,6 @@ func alike(a, b map[string]bool) bool {
 	return 5*shared >= 4*(len(a)+len(b)-shared)
 }
 
-// proposer fills in what is known of the author.
 func (c *composer) proposer() {
 	id := c.proposerID()
 	if id == "" {

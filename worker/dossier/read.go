@@ -57,8 +57,13 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		beside.Go(func() error { return readReturning(ctx, w, of) })
 		beside.Go(func() error { return readTopics(ctx, w, of, true) })
 		beside.Go(func() error {
-			if err := readOwnActions(ctx, w, of); err != nil {
+			proposals := warehouse.Values(of, func(f *Facts) records.Proposal { return f.Proposal })
+			actions, err := records.Actions(ctx, w, proposals)
+			if err != nil {
 				return err
+			}
+			for _, f := range of {
+				f.Actions = actions[f.Proposal.Ref]
 			}
 			return readAround(ctx, w, of)
 		})
@@ -83,16 +88,6 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 		}
 	}
 	return found, nil
-}
-
-// readOwnActions reads the actions of the proposals.
-func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	proposals := warehouse.Values(of, func(f *Facts) records.Proposal { return f.Proposal })
-	actions, err := records.Actions(ctx, w, proposals)
-	for _, f := range of {
-		f.Actions = actions[f.Proposal.Ref]
-	}
-	return err
 }
 
 // ReadActions reads what findings about actions rest on. Proposal, Actions, and identity and proposer in Detail are
@@ -131,7 +126,6 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	return err
 }
 
-// different returns every text once.
 func different(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
 
 // readDelegated reads the power of the tokens' delegates, for each vote with a snapshot by itself.
@@ -263,7 +257,6 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compar
 	return nil
 }
 
-// readContracts reads the contracts that the DAOs of proposals with actions name.
 func readContracts(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var daoIDs []string
 	for _, f := range of {
@@ -338,12 +331,7 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 }
 
 // proposerID is the published proposer; empty if none is stated.
-func (f *Facts) proposerID() string {
-	if f.Detail.ProposerID == nil {
-		return ""
-	}
-	return *f.Detail.ProposerID
-}
+func (f *Facts) proposerID() string { return warehouse.TextOrEmpty(f.Detail.ProposerID) }
 
 // createdAt is when the proposal was created, or else when its vote began; 0 where that is not known.
 func (f *Facts) createdAt() governance.Timestamp {
@@ -407,7 +395,7 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 	}
 	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return f.outcomeAt(k, f.end()) != governance.Executed })
 	slices.SortFunc(executed, func(a, b pages.KnownProposal) int {
-		return cmp.Or(cmp.Compare(endOf(b), endOf(a)), bytes.Compare(a.Ref[:], b.Ref[:]))
+		return cmp.Or(cmp.Compare(orFirst(b.EndAt), orFirst(a.EndAt)), bytes.Compare(a.Ref[:], b.Ref[:]))
 	})
 	for _, k := range executed {
 		for _, a := range actions[k.Ref] {
@@ -423,21 +411,12 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 	}
 }
 
-// endOf orders proposals by their ends: those without one come first.
-func endOf(k pages.KnownProposal) governance.Timestamp {
-	if k.EndAt == nil {
-		return math.MinInt64
-	}
-	return *k.EndAt
-}
-
 // AddressHistory is what a DAO's votes and proposals before a proposal know of an address.
 type AddressHistory struct {
 	// Ballots is on how many votes it cast some, Proposals how many proposals are its own.
 	Ballots, Proposals uint64
 }
 
-// setHistories takes what the DAO's history knows of some addresses.
 func (f *Facts) setHistories(involved []string, voted map[string][]record.RefHash) {
 	ended, own := map[record.RefHash]bool{}, map[string]uint64{}
 	for _, k := range f.endedIn(0, f.createdAt()-1) {

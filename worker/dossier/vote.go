@@ -29,12 +29,12 @@ func (c *composer) vote() {
 	c.rankVoters()
 }
 
-// timeOf orders ballots: those without a time come first.
-func timeOf(b pages.CountedBallot) governance.Timestamp {
-	if b.VotedAt == nil {
+// orFirst returns a time by which what has none comes first.
+func orFirst(at *governance.Timestamp) governance.Timestamp {
+	if at == nil {
 		return math.MinInt64
 	}
-	return *b.VotedAt
+	return *at
 }
 
 // supported returns the choices that a ballot supports.
@@ -109,7 +109,6 @@ func (c *composer) decide() {
 	}
 }
 
-// strongestFirst returns choices in order of their power.
 func strongestFirst(choices []governance.ChoiceTotal) []governance.ChoiceTotal {
 	return slices.SortedStableFunc(slices.Values(choices), func(a, b governance.ChoiceTotal) int {
 		return powerOf(b.VotingPower).Cmp(powerOf(a.VotingPower))
@@ -154,7 +153,6 @@ func (c *composer) leadDecides(leads governance.Verdict) bool {
 // earlierPages is where ballots that are missing on earlier proposals can be seen.
 const earlierPages = "the pages of the DAO's proposals at the provider"
 
-// votesRoute is where the ballots are listed.
 func votesRoute(key governance.ProposalKey) string { return "/v2/proposals/" + string(key) + "/votes" }
 
 // countDeciding counts the voters whose change of side would have changed the result: another choice leads, or none
@@ -245,7 +243,7 @@ func (r *race) run(ballots []pages.CountedBallot) {
 		if len(choices) == 1 && choices[0] == r.leader && len(b.Shares) == 0 {
 			continue // the leader leads by more
 		}
-		leader := r.first()
+		leader := first(r.keys, r.powers)
 		if leader != r.leader {
 			r.leader, r.since = leader, b.VotedAt
 		}
@@ -259,12 +257,12 @@ func (r *race) run(ballots []pages.CountedBallot) {
 }
 
 // first returns the choice with the most power; empty for a tie.
-func (r *race) first() string {
+func first(keys []string, powers []governance.Units) string {
 	leader, most := "", governance.Units{}
-	for i, key := range r.keys {
-		switch order := r.powers[i].Cmp(most); {
+	for i, key := range keys {
+		switch order := powers[i].Cmp(most); {
 		case order > 0:
-			leader, most = key, r.powers[i]
+			leader, most = key, powers[i]
 		case order == 0:
 			leader = ""
 		}
@@ -395,7 +393,6 @@ func (c *composer) addDelegated() {
 	}
 }
 
-// median returns the median of numbers; nil of none.
 func median(numbers []decimal.Decimal) *governance.Decimal {
 	middle, known := governance.Median(numbers)
 	if !known {
@@ -404,7 +401,6 @@ func median(numbers []decimal.Decimal) *governance.Decimal {
 	return decimalOf(middle.RoundBank(places))
 }
 
-// sumOf returns the power of ballots.
 func sumOf(ballots []pages.CountedBallot) (sum governance.Units) {
 	for i := range ballots {
 		sum = sum.Add(ballots[i].Power)
@@ -418,7 +414,6 @@ func (f *Facts) leavesBallotsOut() bool {
 	return f.Votes.Basis != nil && *f.Votes.Basis == governance.UpstreamBasis && slices.ContainsFunc(f.Ballots, isInvalid)
 }
 
-// concentrate fills in how the power of ballots was distributed.
 func (c *composer) concentrate() {
 	total := sumOf(c.Ballots)
 	if total == (governance.Units{}) || !c.whole() || c.leavesBallotsOut() {
@@ -486,13 +481,13 @@ func tenthOf(start, end, number governance.Timestamp) governance.Timestamp {
 
 // castBefore returns how many of the ballots, in order of time, were cast before a time.
 func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
-	n, _ := slices.BinarySearchFunc(ballots, at, func(b pages.CountedBallot, at governance.Timestamp) int { return cmp.Compare(timeOf(b), at) })
+	n, _ := slices.BinarySearchFunc(ballots, at, func(b pages.CountedBallot, at governance.Timestamp) int { return cmp.Compare(orFirst(b.VotedAt), at) })
 	return n
 }
 
 // byTime returns ballots, which are in order of voters, in order of time.
 func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
-	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(timeOf(*b)) }, func(_, _ *pages.CountedBallot) int { return 0 })
+	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(orFirst(b.VotedAt)) }, func(_, _ *pages.CountedBallot) int { return 0 })
 }
 
 // byPower returns ballots, which are in order of voters, in order of power, the largest first.
@@ -550,7 +545,6 @@ func lead(powers []governance.Units, first, next int) decimal.Decimal {
 	return powers[first].Decimal().Sub(powers[next].Decimal())
 }
 
-// rankVoters fills in who decided.
 func (c *composer) rankVoters() {
 	v := &c.d.Voters
 	v.Strongest, v.Largest = []governance.DossierStrongVoter{}, []governance.DossierBallot{}

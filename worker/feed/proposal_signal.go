@@ -38,7 +38,6 @@ func (p proposal) signalRows() ([]feed.FeedSignal, error) {
 	return rows, nil
 }
 
-// signalRow turns what a rule found in an item into a signal.
 func signalRow(rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string) (feed.FeedSignal, error) {
 	evidence, err := json.Marshal(hit.Evidence)
 	if err != nil {
@@ -118,7 +117,6 @@ func (p proposal) hasAllBallots() bool {
 	return p.state.Basis == governance.BallotsBasis && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
 }
 
-// isSettled reports whether the vote is over, and its totals are final.
 func (p proposal) isSettled() bool {
 	return p.state.Settled && p.state.Lifecycle == governance.Closed && !p.hasFlag(rules.TotalsDisagree)
 }
@@ -131,7 +129,6 @@ func (p proposal) reachedQuorum() bool {
 	return p.record.QuorumType.IsReached(p.quorumPower(scores, p.state.TotalPower), *quorum)
 }
 
-// timesQuorum reports whether the ballots tell when the quorum was reached.
 func (p proposal) timesQuorum() bool {
 	return p.hasAllBallots() && !p.hasFlag(rules.BallotsUndated) && p.reachedQuorum()
 }
@@ -151,7 +148,6 @@ func (p proposal) quorumPower(scores []decimal.Decimal, power decimal.Decimal) d
 	})
 }
 
-// finalScores returns the published scores, in the order of the choices.
 func (p proposal) finalScores() []decimal.Decimal {
 	return warehouse.Values(p.state.Scores, func(score governance.Score) decimal.Decimal { return score.Power })
 }
@@ -170,7 +166,6 @@ func (p proposal) interimResult(i int) rules.Result {
 	return result
 }
 
-// choiceIndex returns the position of a choice, or -1.
 func (p proposal) choiceIndex(key string) int {
 	return slices.IndexFunc(p.state.Choices, func(c governance.Choice) bool { return c.Key == key })
 }

@@ -62,7 +62,6 @@ func (p *page) proposalDetail(ctx context.Context, key governance.ProposalKey) (
 
 type voteChoices struct {
 	labels map[string]string
-	// bounds say which ballots are valid.
 	bounds governance.ChoiceBounds
 }
 
@@ -74,7 +73,6 @@ func choicesOf(choices []governance.Choice, bounds governance.ChoiceBounds) vote
 	return voteChoices{labels, bounds}
 }
 
-// ballotRows returns ballots as callers see them.
 func ballotRows(rows []pages.LatestBallot, choices voteChoices) []governance.Ballot {
 	page := make([]governance.Ballot, len(rows))
 	type choice struct {

@@ -35,17 +35,13 @@ const (
 const exportFormat = "2"
 
 type exported struct {
-	key     governance.ProposalKey
+	governance.ProposalRow
 	ref     record.RefHash
 	choices voteChoices
-	closed  bool
-	// flagged is true for spam.
-	flagged bool
 	summary governance.VoteSummary
 }
 
-// isFinal reports whether the vote is closed, and all of its ballots are held.
-func (e exported) isFinal() bool { return e.closed && e.summary.CoverageStatus == governance.Complete }
+func (e exported) isClosed() bool { return e.LifecycleStatus == governance.Closed }
 
 // exported reads the proposal of an export. The error is errAbsent if it is not published.
 func (p *page) exported(ctx context.Context, key governance.ProposalKey) (exported, cache.Version, error) {
@@ -58,10 +54,7 @@ func (p *page) exported(ctx context.Context, key governance.ProposalKey) (export
 		return exported{}, version, err
 	}
 	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-	return exported{
-		key: key, ref: ref.Hash(), choices: choicesOf(detail.Choices, detail.Bounds), closed: detail.LifecycleStatus == governance.Closed,
-		flagged: detail.Flagged,
-	}, version, nil
+	return exported{ProposalRow: detail, ref: ref.Hash(), choices: choicesOf(detail.Choices, detail.Bounds)}, version, nil
 }
 
 // ballotExport builds a manifest without its parts, of a large proposal from its sorted copy.
@@ -76,7 +69,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, err
 	if of.summary, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
 		return nil, err
 	}
-	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.key)
+	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.ProposalKey)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +93,9 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, err
 // manifest describes some ballots: those of a published result, or of a copy that is not its own.
 func (e exported) manifest(revision string, votes uint64, power decimal.Decimal, isCurrent bool) governance.BallotExport {
 	return governance.BallotExport{
-		ProposalKey: e.key, Revision: revision, Votes: governance.CountOf(votes), VotingPower: governance.DecimalOf(power),
-		Basis: e.summary.Basis, Totals: e.summary.Totals, Flagged: e.flagged, Final: e.isFinal() && isCurrent,
+		ProposalKey: e.ProposalKey, Revision: revision, Votes: governance.CountOf(votes), VotingPower: governance.DecimalOf(power),
+		Basis: e.summary.Basis, Totals: e.summary.Totals, Flagged: e.Flagged,
+		Final: isCurrent && e.isClosed() && e.summary.CoverageStatus == governance.Complete,
 	}
 }
 
@@ -112,11 +106,11 @@ func (p *page) chooseCopy(ctx context.Context, of exported, current uint64) (uin
 		return 0, err
 	}
 	for _, other := range slices.Backward(exports) {
-		if other.Proposal == of.key && !of.closed && time.Since(other.Begun) < sharedExportTTL {
+		if other.Proposal == of.ProposalKey && !of.isClosed() && time.Since(other.Begun) < sharedExportTTL {
 			return other.Generation, nil
 		}
 	}
-	return current, p.Store.KeepExport(ctx, of.key, current)
+	return current, p.Store.KeepExport(ctx, of.ProposalKey, current)
 }
 
 // isExported reports whether a sorted copy is the proposal's current one, or is kept for exports.
@@ -125,10 +119,10 @@ func (p *page) isExported(ctx context.Context, of exported, generation uint64) (
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(exports, func(e cache.Export) bool { return e.Proposal == of.key && e.Generation == generation }) {
+	if slices.ContainsFunc(exports, func(e cache.Export) bool { return e.Proposal == of.ProposalKey && e.Generation == generation }) {
 		return true, nil
 	}
-	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.key)
+	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.ProposalKey)
 	return published.Generation == generation, err
 }
 
@@ -144,7 +138,6 @@ func (e exported) copyRevision(generation uint64) string {
 	return copyMark + strconv.FormatUint(generation, 36) + "-" + shortDigest(text, 9)
 }
 
-// generationOf returns the sorted copy that a revision names; zero for none.
 func generationOf(revision string) uint64 {
 	number, isCopy := strings.CutPrefix(revision, copyMark)
 	number, _, _ = strings.Cut(number, "-")

@@ -17,7 +17,6 @@ import (
 // builder returns the payload of a page, errAbsent or errWithheld.
 type builder func(context.Context, *page, cache.PageRequest) (any, error)
 
-// kindOfPage says how pages of one kind are built.
 type kindOfPage struct {
 	build builder
 	// setSize is how many pages are built together, with shared statements, and sets how many sets one worker has
@@ -122,7 +121,6 @@ func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.V
 
 type page struct {
 	*Filler
-	// head is the view without its payload.
 	head cache.View
 	// scope is what the version of the page is of, and read that version until it is used; zero where it has to be
 	// read.

@@ -92,8 +92,8 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 		if export.Parts[i], err = describePart(units); err != nil {
 			return export, err
 		}
-		addCounts(&export.Rows, export.Parts[i].Rows)
 	}
+	export.Rows = countRows(slices.Concat(plan.parts...))
 	return export, nil
 }
 
@@ -132,7 +132,6 @@ func (p *exportPlan) selects(kind governance.ExportRowKind, key string) bool {
 	return selected
 }
 
-// add adds a unit that takes up some rows of a part.
 func (p *exportPlan) add(unit cache.ExportUnit, size int) {
 	if len(p.parts) == 0 || p.size+size > query.DAOPartRows {
 		p.parts, p.size = append(p.parts, nil), 0
@@ -276,27 +275,24 @@ func describePart(units []cache.ExportUnit) (part governance.DAOExportPart, err 
 		return part, fmt.Errorf("encode a part of an export: %w", err)
 	}
 	part.Digest = shortDigest(append(text, exportFormat...), 16)
-	part.Final = true
-	for _, unit := range units {
-		part.Final = part.Final && unit.Final
-		counts := map[governance.ExportRowKind]*int{
-			governance.ProposalRows: &part.Rows.Proposals, governance.BallotRows: &part.Rows.Ballots,
-			governance.TopicRows: &part.Rows.Topics, governance.EventRows: &part.Rows.Events,
-		}[unit.Kind]
-		if unit.Removed {
-			counts = &part.Rows.Removed
-		}
-		*counts += unit.Rows
-	}
+	part.Rows = countRows(units)
+	part.Final = !slices.ContainsFunc(units, func(unit cache.ExportUnit) bool { return !unit.Final })
 	return part, nil
 }
 
-func addCounts(sum *governance.ExportRowCounts, part governance.ExportRowCounts) {
-	sum.Proposals += part.Proposals
-	sum.Ballots += part.Ballots
-	sum.Topics += part.Topics
-	sum.Events += part.Events
-	sum.Removed += part.Removed
+func countRows(units []cache.ExportUnit) (rows governance.ExportRowCounts) {
+	counts := map[governance.ExportRowKind]*int{
+		governance.ProposalRows: &rows.Proposals, governance.BallotRows: &rows.Ballots,
+		governance.TopicRows: &rows.Topics, governance.EventRows: &rows.Events,
+	}
+	for _, unit := range units {
+		if unit.Removed {
+			rows.Removed += unit.Rows
+		} else {
+			*counts[unit.Kind] += unit.Rows
+		}
+	}
+	return rows
 }
 
 func hashOf(text []byte) []byte {

@@ -131,7 +131,6 @@ func (w *partWriter) writeAlike(ctx context.Context, units []cache.ExportUnit) e
 	return w.writeProposals(ctx, units)
 }
 
-// writeProposals writes proposals and ballots in the order of their units.
 func (w *partWriter) writeProposals(ctx context.Context, units []cache.ExportUnit) error {
 	var keys []governance.ProposalKey
 	var small []record.RefHash

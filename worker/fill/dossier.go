@@ -24,7 +24,6 @@ const (
 	dossierRest = 10
 )
 
-// dossier builds what is computed about a proposal for its evidence.
 func (p *page) dossier(ctx context.Context, q query.Dossier) (any, error) {
 	began := time.Now()
 	if err := p.setPublishedHead(ctx, dossierTTL); err != nil {

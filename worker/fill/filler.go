@@ -26,17 +26,14 @@ const (
 	fillConcurrency = 4
 	// dequeueTimeout bounds one wait for a request: a connection that is dead goes unnoticed for as long.
 	dequeueTimeout = 5 * time.Second
-	// retryPause is the shortest pause after an error of the queue.
-	retryPause = 100 * time.Millisecond
+	retryPause     = 100 * time.Millisecond
 	// overloadWait is the time in the queue from which the worker is overloaded: requests with less than
 	// minTimeLeft are not started.
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
 	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
-	keptTimeout = 2 * time.Minute
-	// heartbeatInterval is the pause between two heartbeats of a request.
-	heartbeatInterval = 500 * time.Millisecond
-	// queueLengthInterval is the pause between two measurements of the queue.
+	keptTimeout         = 2 * time.Minute
+	heartbeatInterval   = 500 * time.Millisecond
 	queueLengthInterval = 5 * time.Second
 	// unpublishedLogInterval is the pause between two lines that say that Redis is empty.
 	unpublishedLogInterval = 10 * time.Second
@@ -44,13 +41,10 @@ const (
 
 // Options configures a Filler.
 type Options struct {
-	// Warehouse is where pages are read from.
 	Warehouse *warehouse.Warehouse
-	// Store holds the queue and the pages.
-	Store *cache.Store
+	Store     *cache.Store
 	// Timeout bounds one fill.
 	Timeout time.Duration
-	// Logger gets the errors of fills.
 	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 	// Tracer is nil when nothing is traced.

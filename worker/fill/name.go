@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -58,4 +61,73 @@ func byName[Query any](
 		*voter(&q) = query.Voter(identity)
 		return read(p, ctx, q)
 	}
+}
+
+// heldNames are the names of all voters: to search those of a page takes as long as to read it. They are compared
+// with what is stored when the version of names changes. It is safe for concurrent use.
+type heldNames struct {
+	latest atomic.Pointer[namesAt]
+}
+
+type namesAt struct {
+	state records.NamesState
+	// names is nil where there are more than maxHeldNames.
+	names map[string]*governance.VoterName
+	// revision is of the version of names for which state was read, at the time read.
+	revision uint64
+	read     time.Time
+}
+
+// wantedNames are voters whose names a page shows, by the version of names at a revision; 0 where it is lost.
+type wantedNames struct {
+	revision uint64
+	voters   []string
+}
+
+// read returns the names of the voters on some pages. Names above maxHeldNames are searched.
+func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, wanted []wantedNames) ([]map[string]*governance.VoterName, error) {
+	var revision uint64
+	for _, page := range wanted {
+		revision = max(revision, page.revision)
+	}
+	at, err := h.current(ctx, w, revision)
+	if err != nil {
+		return nil, err
+	}
+	names := at.names
+	if names == nil {
+		var voters []string
+		for _, page := range wanted {
+			voters = append(voters, page.voters...)
+		}
+		names, err = records.VoterNames(ctx, w, voters)
+	}
+	return slices.Repeat([]map[string]*governance.VoterName{names}, len(wanted)), err
+}
+
+// current returns the names of a version of names.
+func (h *heldNames) current(ctx context.Context, w *warehouse.Warehouse, revision uint64) (*namesAt, error) {
+	const (
+		maxHeldNames = 50_000      // bounds the rows of names that a worker holds: some ten megabytes
+		maxAge       = time.Minute // bounds for how long a revision ahead of the clock hides a change
+	)
+	before := h.latest.Load()
+	if before != nil && revision != 0 && revision <= before.revision && time.Since(before.read) < maxAge {
+		return before, nil
+	}
+	now := &namesAt{revision: revision, read: time.Now()}
+	var err error
+	if now.state, err = records.NamesStateOf(ctx, w); err != nil {
+		return nil, err
+	}
+	switch {
+	case before != nil && before.state == now.state:
+		now.names = before.names
+	case now.state.Rows <= maxHeldNames:
+		now.names, err = records.AllVoterNames(ctx, w)
+	}
+	if err == nil {
+		h.latest.Store(now)
+	}
+	return now, err
 }

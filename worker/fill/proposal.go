@@ -55,7 +55,6 @@ func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any
 	return nil, ctx.Err()
 }
 
-// revision returns the revision of a scope's version, zero when it has none.
 func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) {
 	version, there, err := p.version(ctx, scope)
 	if !there {
@@ -64,7 +63,6 @@ func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) 
 	return version.Revision, nil
 }
 
-// proposalRows returns proposals as callers see them, with their places in an order.
 func proposalRows(proposals []pages.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
 	rows := make([]cache.ProposalRow, len(proposals))
 	for i, p := range proposals {

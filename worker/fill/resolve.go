@@ -20,7 +20,6 @@ func (p *page) resolve(ctx context.Context, q query.Resolve) (any, error) {
 	})
 }
 
-// resolution collects the candidates of one query, the best first.
 type resolution struct {
 	warehouse  *warehouse.Warehouse
 	query      query.Resolve

@@ -85,7 +85,6 @@ func differ(p governance.Provider, upstream, stored decimal.Decimal) bool {
 	return upstream.Sub(stored).Abs().GreaterThan(larger.Shift(-9))
 }
 
-// stateConflicts compares the provider's state with the DAO's own status, and with the end of voting.
 func (e *evaluation) stateConflicts() []governance.Warning {
 	p := e.proposal
 	isOpen := governance.IsOpenState
@@ -130,7 +129,6 @@ func (e *evaluation) outcomeConflict() []governance.Warning {
 	})
 }
 
-// conflictsWith returns the conflicts with the same proposal at other providers.
 func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warning {
 	var conflicts []governance.Warning
 	for _, other := range counterparts {
@@ -147,7 +145,6 @@ func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warn
 	return conflicts
 }
 
-// conflictWith returns a conflict with a counterpart, naming it and both statements.
 func (e *evaluation) conflictWith(other *evaluation, code governance.WarningCode, here, there string) governance.Warning {
 	return rules.NewWarning(code, map[string]string{
 		"proposalKey": string(other.key), "provider": string(other.identity.Provider),

@@ -61,7 +61,6 @@ func (d *daoPublication) totals(ctx context.Context, ids []string) (totals map[s
 	return totals, err
 }
 
-// participationOf counts the ballots of DAOs that are not counted yet.
 func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map[string]counts.Participation, error) {
 	known := map[string]counts.Participation{}
 	var uncounted []string
@@ -78,7 +77,7 @@ func (d *daoPublication) participationOf(ctx context.Context, ids []string) (map
 	if d.everything {
 		found, err = counts.StoredParticipation(ctx, d.Warehouse, uncounted)
 	} else {
-		found, _, err = d.participation(ctx, uncounted)
+		found, _, err = d.voters.of(ctx, d.Warehouse, uncounted)
 	}
 	if err != nil {
 		return nil, err
@@ -168,7 +167,6 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	return true, nil
 }
 
-// writeDAO writes the views of a DAO, its row of the index, and the version of its ranking of voters.
 func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 	if key := cache.DAODetailKey(e.dao.ID); e.withheld { // the one view that contains sums over the DAO's ballots
 		d.writer.SetWithheld(ctx, key, d.head())

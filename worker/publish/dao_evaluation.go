@@ -26,8 +26,7 @@ type daoEvaluation struct {
 	imported governance.LatestSync
 	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
-	// flagged is true if all sources of proposals are spam.
-	flagged bool
+	flagged     bool
 }
 
 // evaluateDAO computes a DAO from sums over its proposals and from its sources. The caller adds participation.
@@ -152,7 +151,6 @@ func daoVoteCoverage(t counts.DAOTotals) governance.VoteCoverage {
 	return governance.VotesPartial
 }
 
-// balance compares the sum of votes over the DAO's proposals with its ballots.
 func (e daoEvaluation) balance() error {
 	if e.totals.Votes != e.participation.Votes {
 		return fmt.Errorf("%w: DAO %s has %d votes over proposals, %d over ballots", errUnbalanced,
@@ -161,7 +159,6 @@ func (e daoEvaluation) balance() error {
 	return nil
 }
 
-// listItem returns the DAO's row of the DAO index.
 func (e daoEvaluation) listItem() governance.DAOListItem {
 	return governance.DAOListItem{
 		DAOID:              e.dao.ID,
@@ -180,7 +177,6 @@ func (e daoEvaluation) listItem() governance.DAOListItem {
 	}
 }
 
-// detail returns the payload of the DAO's detail view.
 func (e daoEvaluation) detail() governance.DAODetail {
 	return governance.DAODetail{
 		DAOID:              e.dao.ID,

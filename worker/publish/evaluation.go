@@ -21,9 +21,8 @@ type evaluation struct {
 	lifecycle governance.Lifecycle
 	outcome   governance.Outcome
 	result    voteResult
-	// ballots are the sums that result was computed from.
-	ballots counts.VoteTotals
-	flags   []governance.QualityFlag
+	ballots   counts.VoteTotals
+	flags     []governance.QualityFlag
 	// conflicts are between upstream's figures and stored ballots, and between two of upstream's statements.
 	conflicts []governance.Warning
 	linkNames []string

@@ -2,8 +2,11 @@ package publish
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -47,7 +50,6 @@ func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*
 	return nil
 }
 
-// evaluateCounterparts returns the evaluations of the same proposals at other providers.
 func (p *proposalPublication) evaluateCounterparts(
 	ctx context.Context, evaluations []*evaluation,
 ) (map[record.RefHash][]*evaluation, error) {
@@ -81,4 +83,141 @@ func (p *proposalPublication) evaluateCounterparts(
 		}
 	}
 	return found, nil
+}
+
+// evidence returns the payload of the proposal's evidence view, without an analysis.
+func (e *evaluation) evidence(counterparts []*evaluation) governance.Evidence {
+	return governance.Evidence{
+		Proposal: governance.EvidenceProposal{
+			ProposalKey: e.key, Title: governance.OptionalText(e.proposal.Title),
+			SourceURL: governance.OptionalText(e.proposal.SourceURL),
+		},
+		Provenance:   e.provenance(),
+		Intelligence: governance.NoIntelligence(),
+		QualityFlags: append([]governance.QualityFlag{}, e.flags...),
+		Warnings:     append(append([]governance.Warning{}, e.conflicts...), e.conflictsWith(counterparts)...),
+		Corrections:  []governance.Correction{},
+	}
+}
+
+// intelligence returns an analysis in the bytes that were imported: nothing decodes a dossier.
+func intelligence(analysis record.Evidence) governance.Intelligence {
+	return governance.Intelligence{
+		Status:          governance.IntelligenceAvailable,
+		ArtifactVersion: governance.OptionalText(analysis.ArtifactVersion),
+		GeneratedAt:     &analysis.GeneratedAt,
+		Dossier:         json.RawMessage(analysis.Dossier),
+		SourceRefs:      json.RawMessage(analysis.SourceRefs),
+		Warnings:        json.RawMessage(analysis.Warnings),
+	}
+}
+
+// provenance returns the source of each known field, in the order of the proposal's detail.
+func (e *evaluation) provenance() []governance.Provenance {
+	p := e.proposal
+	own := recordOf(p)
+	fields := []struct {
+		name   string
+		known  bool
+		source origin
+	}{
+		{"title", p.Title != "", e.titleOrigin()},
+		{"bodyText", p.Body != "", own},
+		{"proposerId", p.ProposerID != "", own},
+		{"sourceUrl", p.SourceURL != "", own},
+		{"discussionUrl", p.DiscussionURL != "", own},
+		{"lifecycleStatus", true, e.lifecycleOrigin()},
+		{"outcome", e.outcome != governance.Unknown, e.outcomeOrigin()},
+		{"choices", len(e.result.choices) > 0, e.choicesOrigin()},
+		{"quorumRaw", p.QuorumRaw != "", own},
+		{"startAt", p.StartAt != nil, own},
+		{"endAt", p.EndAt != nil, own},
+		{"ballots", e.ballots.Votes > 0, own.votes(e.ballots)},
+	}
+	provenance := []governance.Provenance{}
+	for _, field := range fields {
+		if field.known {
+			provenance = append(provenance, governance.Provenance{
+				Field: field.name, Source: field.source.name, Origin: governance.OptionalText(field.source.statedBy),
+				Provider: p.Provider, ObservedAt: field.source.observedAt,
+			})
+		}
+	}
+	return provenance
+}
+
+// origin is an upstream record, or a part of one, what states it (record.Proposal.Origin), and when it was
+// observed.
+type origin struct {
+	name, statedBy string
+	observedAt     governance.Timestamp
+}
+
+// recordOf returns the record of a proposal. A Governor's id begins with its source, which is not repeated.
+func recordOf(p records.Proposal) origin {
+	id := strings.TrimPrefix(p.ExternalID, p.SourceID+"/")
+	return origin{name: p.SourceID + "/proposals/" + id, statedBy: p.Origin, observedAt: p.ObservedAt}
+}
+
+func (o origin) votes(ballots counts.VoteTotals) origin {
+	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
+}
+
+// statement returns one field of the record, by its name upstream.
+func (o origin) statement(name string) origin {
+	o.name += "#" + name
+	return o
+}
+
+// Fields of upstream records that every provider has; the others are named by governance.Provider.
+const (
+	scoresField = "scores"
+	timesFields = "start,end"
+)
+
+// lifecycleOrigin returns what lifecycleOf decided by, and follows its order.
+func (e *evaluation) lifecycleOrigin() origin {
+	p, own := e.proposal, recordOf(e.proposal)
+	switch {
+	case governance.IsVoteOver(p.State, p.UpstreamStatus):
+		return own.statement(p.Provider.EndField(p.State))
+	case p.StartAt != nil || p.EndAt != nil:
+		return own.statement(timesFields)
+	case p.State == "":
+		return own
+	}
+	return own.statement(p.Provider.StateField())
+}
+
+// titleOrigin returns what states the title, or the text that it is taken from.
+func (e *evaluation) titleOrigin() origin {
+	if e.proposal.TitleDerived {
+		return recordOf(e.proposal).statement("body")
+	}
+	return recordOf(e.proposal)
+}
+
+// outcomeOrigin returns what outcomeOf decided by: ballots, or the proposal with its quorum where that is newer.
+func (e *evaluation) outcomeOrigin() origin {
+	p, own := e.proposal, recordOf(e.proposal)
+	_, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
+	switch {
+	case stated:
+		return own.statement(p.Provider.OutcomeField())
+	case e.result.from == governance.UpstreamBasis:
+		return own.statement(scoresField)
+	case e.ballots.Votes == 0:
+		return own
+	}
+	counted := own.votes(e.ballots)
+	counted.observedAt = max(counted.observedAt, own.observedAt)
+	return counted
+}
+
+func (e *evaluation) choicesOrigin() origin {
+	own := recordOf(e.proposal)
+	if len(e.proposal.Choices) == 0 {
+		return own.votes(e.ballots)
+	}
+	return own
 }

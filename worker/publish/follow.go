@@ -15,14 +15,11 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// followInterval is the time between two checks of how following sources goes.
 const followInterval = 5 * time.Second
 
-// followTerm is what a term remembers of followed sources.
 type followTerm struct {
 	// catalog is the one published last, with the state of each source; nil before the term's first publication.
-	catalog *records.Catalog
-	// checkedAt is the warehouse's time of the last check.
+	catalog   *records.Catalog
 	checkedAt time.Time
 	// covered holds the sources whose coverage has changed, until a publication has their DAOs.
 	covered []record.SourceRef
@@ -73,19 +70,16 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	f.catalog.Know(follows)
 	daos := map[string]bool{}
 	for ref, source := range f.catalog.Sources {
+		was := source
 		follow, followed := follows[ref]
-		switch {
-		case !followed && source.Follow == nil:
-			continue
-		case followed && source.Follow != nil && reflect.DeepEqual(*source.Follow, follow):
-			continue
-		}
-		before, wholeBefore, followedBefore := isSynced(ref, source), isWhole(source), source.Follow != nil
 		source.Follow = nil
 		if followed {
 			source.Follow = &follow
 		}
-		if isSynced(ref, source) != before || isWhole(source) != wholeBefore || followed != followedBefore {
+		if reflect.DeepEqual(source.Follow, was.Follow) {
+			continue
+		}
+		if isSynced(ref, source) != isSynced(ref, was) || isWhole(source) != isWhole(was) || followed != (was.Follow != nil) {
 			f.covered = append(f.covered, ref)
 		}
 		daos[f.catalog.Owner[ref]] = true

@@ -11,7 +11,6 @@ import (
 
 // metrics are an interface of the service: alerts and dashboards use their names.
 type metrics struct {
-	// revision, publishedAt, duration, proposals, topics and values describe publications.
 	revision    prometheus.Gauge
 	publishedAt prometheus.Gauge
 	duration    prometheus.Histogram
@@ -21,12 +20,9 @@ type metrics struct {
 	// committedThrough and lagging change with every heartbeat.
 	committedThrough prometheus.Gauge
 	lagging          prometheus.Gauge
-	// unbalanced counts sums that did not match their parts.
-	unbalanced prometheus.Counter
-	// unknownStates counts proposals with a state whose meaning is not known.
-	unknownStates prometheus.Counter
-	// sortedCopies is the duration of building a copy, by kind.
-	sortedCopies *prometheus.HistogramVec
+	unbalanced       prometheus.Counter
+	unknownStates    prometheus.Counter
+	sortedCopies     *prometheus.HistogramVec
 	// asOf is up to when batches are in the numbers of all DAOs of a class; delay is from commit to publication.
 	asOf  *prometheus.GaugeVec
 	delay *prometheus.HistogramVec
@@ -80,7 +76,6 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	return m
 }
 
-// observe notes a complete publication.
 func (m metrics) observe(in Input, result Result) {
 	m.revision.Set(float64(in.Revision))
 	m.publishedAt.SetToCurrentTime()
@@ -115,4 +110,51 @@ func (m metrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	for class, at := range oldest {
 		m.asOf.WithLabelValues(string(class)).Set(float64(at.UnixMilli()) / 1000)
 	}
+}
+
+// daoClass groups DAOs by ballots, which decide how long publishing takes. It is a label of metrics.
+type daoClass string
+
+// Classes of DAOs: fewer than maxSmallDAO ballots, fewer than make a sorted copy, and all others.
+const (
+	smallDAO  daoClass = "small"
+	mediumDAO daoClass = "medium"
+	largeDAO  daoClass = "large"
+)
+
+// daoClasses lists all classes, so that each has a metric from the start.
+func daoClasses() []daoClass { return []daoClass{smallDAO, mediumDAO, largeDAO} }
+
+func daoClassOf(ballots uint64) daoClass {
+	const maxSmallDAO = 1000 // the number of ballots from which on a DAO is not small
+	switch {
+	case ballots < maxSmallDAO:
+		return smallDAO
+	case ballots < pages.SortedCopyThreshold:
+		return mediumDAO
+	}
+	return largeDAO
+}
+
+// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are in them.
+type laggingDAO struct {
+	class daoClass
+	asOf  time.Time
+}
+
+// updateLagging takes over which DAOs lag. Those that did before keep the time of their numbers.
+func (t *leaderTerm) updateLagging(in Input, result Result) {
+	previous := in.At
+	if t.published.CommittedThrough > 0 {
+		previous = time.UnixMicro(t.published.CommittedThrough)
+	}
+	lagging := map[string]laggingDAO{}
+	for id := range result.Lagging {
+		dao, known := t.laggingDAOs[id]
+		if !known {
+			dao = laggingDAO{result.Classes[id], previous}
+		}
+		lagging[id] = dao
+	}
+	t.lagging, t.laggingDAOs = result.Lagging, lagging
 }

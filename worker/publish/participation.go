@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"context"
 	"sync"
 
 	"pnyx/warehouse/counts"
@@ -14,7 +13,6 @@ import (
 // proposal, or the other votes of its voters. Below, counting all ballots takes less.
 const daoRangedFrom = 10 * pages.SortedCopyThreshold
 
-// daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
 	*rangeSums[string, counts.Participation]
 	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges.
@@ -58,7 +56,6 @@ func (d *daoVoters) move(e *evaluation, from string) {
 	}
 }
 
-// setProposals notes the proposals of a DAO, before its voters are counted.
 func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
 	for _, ref := range refs {
 		d.daoOf.Store(ref, daoID)
@@ -69,11 +66,4 @@ func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
 func (d *daoVoters) forget() {
 	d.daoOf.Clear() // first: a count that notes proposals meanwhile is dropped
 	d.reset()
-}
-
-// participation returns the participation in DAOs. ranged are those counted by ranges.
-func (p *Publisher) participation(
-	ctx context.Context, daoIDs []string,
-) (found map[string]counts.Participation, ranged map[string]bool, err error) {
-	return sumsOf(ctx, p.Warehouse, p.voters.rangeSums, daoIDs, counts.RangeParticipation, counts.ParticipationOf)
 }

@@ -24,7 +24,7 @@ func (e *electorate) checkDAOs() (ranged int) {
 	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
 	ids := slices.Sorted(maps.Keys(catalog.DAOs))
 	whole := env.Must(counts.ParticipationOf(e.t.Context(), e.publisher.Warehouse, ids))(e.t)
-	found, byRange, err := e.publisher.participation(e.t.Context(), ids)
+	found, byRange, err := e.publisher.voters.of(e.t.Context(), e.publisher.Warehouse, ids)
 	if err != nil {
 		e.t.Fatal(err)
 	}

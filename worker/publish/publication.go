@@ -140,7 +140,7 @@ func countTogether(ctx context.Context, proposals *proposalPublication, daos *da
 	if len(daos.Input.Lagging) > 0 {
 		group.Go(func() (err error) {
 			ids := slices.Sorted(maps.Keys(daos.Input.Lagging))
-			daos.counted, daos.ranged, err = daos.participation(ctx, ids)
+			daos.counted, daos.ranged, err = daos.voters.of(ctx, daos.Warehouse, ids)
 			return err
 		})
 	}

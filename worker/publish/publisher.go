@@ -100,10 +100,13 @@ func New(o Options) *Publisher {
 	return &Publisher{
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
-		totals: newRangeSums[record.RefHash](counts.SumTotals, counts.VoteTotals.Equal),
-		voters: &daoVoters{
-			rangeSums: newRangeSums[string](counts.SumParticipation, func(a, b counts.Participation) bool { return a == b }),
-		},
+		totals: newRangeSums(rangeCounts[record.RefHash, counts.VoteTotals]{
+			counts.SumTotals, counts.VoteTotals.Equal, counts.RangeStarts, counts.RangeTotals, counts.VoteTotalsOf,
+		}),
+		voters: &daoVoters{rangeSums: newRangeSums(rangeCounts[string, counts.Participation]{
+			counts.SumParticipation, func(a, b counts.Participation) bool { return a == b },
+			counts.DAORangeStarts, counts.RangeParticipation, counts.ParticipationOf,
+		})},
 		corrections: &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}},
 		uncorrected: map[record.RefHash]counts.ProposalState{},
 		rangedFrom:  pages.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,

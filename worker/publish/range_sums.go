@@ -23,14 +23,23 @@ import (
 // One publication at a time calls touch, drop, reset, want and total, total once at a time for a subject. Another
 // goroutine counts subjects whole in the background: it calls next, done and fail.
 type rangeSums[K comparable, S any] struct {
-	// add returns the sum of sums over ranges, and equal compares two of one range.
-	add   func([]S) S
-	equal func(a, b S) bool
+	rangeCounts[K, S]
 
 	mu       sync.Mutex
 	subjects map[K]*rangedSubject[S]
 	// wanted wakes the goroutine that counts, and urgent does while it rests.
 	wanted, urgent chan struct{}
+}
+
+// rangeCounts say how subjects of a kind are counted.
+type rangeCounts[K comparable, S any] struct {
+	// add returns the sum of sums over ranges, and equal compares two of one range.
+	add   func([]S) S
+	equal func(a, b S) bool
+	// starts divides the voters of a subject, count counts ranges of it, and whole counts subjects whole.
+	starts func(ctx context.Context, w *warehouse.Warehouse, key K, size uint64) ([]string, error)
+	count  func(ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange) ([]S, error)
+	whole  func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]S, error)
 }
 
 type rangedSubject[S any] struct {
@@ -73,10 +82,9 @@ type wholeCount struct {
 	urgent bool
 }
 
-func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool) *rangeSums[K, S] {
+func newRangeSums[K comparable, S any](of rangeCounts[K, S]) *rangeSums[K, S] {
 	return &rangeSums[K, S]{
-		add: add, equal: equal, subjects: map[K]*rangedSubject[S]{},
-		wanted: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		rangeCounts: of, subjects: map[K]*rangedSubject[S]{}, wanted: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 	}
 }
 
@@ -276,18 +284,15 @@ const (
 	rangesPerStatement = 128
 )
 
-type countOfRanges[K, S any] func(ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange) ([]S, error)
-
-// sumsOf returns the sums of subjects: ranged are those of which only the ranges that changed are counted.
-func sumsOf[K comparable, S any](
-	ctx context.Context, w *warehouse.Warehouse, kept *rangeSums[K, S], keys []K, count countOfRanges[K, S],
-	countWhole func(context.Context, *warehouse.Warehouse, []K) (map[K]S, error),
+// of returns the sums of subjects: ranged are those of which only the ranges that changed are counted.
+func (r *rangeSums[K, S]) of(
+	ctx context.Context, w *warehouse.Warehouse, keys []K,
 ) (found map[K]S, ranged map[K]bool, err error) {
 	found, ranged = map[K]S{}, map[K]bool{}
 	var whole []K
 	for _, key := range keys {
-		sum, ok, err := kept.total(key, func(ranges []counts.VoterRange) ([]S, error) {
-			return countRanges(ctx, w, key, ranges, rangesPerStatement, count)
+		sum, ok, err := r.total(key, func(ranges []counts.VoterRange) ([]S, error) {
+			return r.countRanges(ctx, w, key, ranges, rangesPerStatement)
 		})
 		switch {
 		case err != nil:
@@ -301,7 +306,7 @@ func sumsOf[K comparable, S any](
 	if len(whole) == 0 {
 		return found, ranged, nil
 	}
-	counted, err := countWhole(ctx, w, whole)
+	counted, err := r.whole(ctx, w, whole)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -310,18 +315,18 @@ func sumsOf[K comparable, S any](
 }
 
 func (p *Publisher) voteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]counts.VoteTotals, error) {
-	found, ranged, err := sumsOf(ctx, p.Warehouse, p.totals, refs, counts.RangeTotals, counts.VoteTotalsOf)
+	found, ranged, err := p.totals.of(ctx, p.Warehouse, refs)
 	p.metrics.ranged.Add(float64(len(ranged)))
 	return found, err
 }
 
 // countRanges counts ranges of a subject by statements of a few each.
-func countRanges[K, S any](
-	ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange, perStatement int, count countOfRanges[K, S],
+func (r *rangeSums[K, S]) countRanges(
+	ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange, perStatement int,
 ) ([]S, error) {
 	sums := make([]S, 0, len(ranges))
 	for some := range slices.Chunk(ranges, perStatement) {
-		counted, err := count(ctx, w, key, some)
+		counted, err := r.count(ctx, w, key, some)
 		if err != nil {
 			return nil, err
 		}

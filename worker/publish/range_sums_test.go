@@ -161,7 +161,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	return &history{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 84)), store: &ballotStore{casts: map[string]cast{}},
-		sums: newRangeSums[string](counts.SumTotals, counts.VoteTotals.Equal),
+		sums: newRangeSums(rangeCounts[string, counts.VoteTotals]{add: counts.SumTotals, equal: counts.VoteTotals.Equal}),
 	}
 }
 
@@ -392,7 +392,7 @@ func TestSubjectThatIsMostlyStaleIsCountedWhole(t *testing.T) {
 func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 	t.Parallel()
 	add := func(counts []int) int { return len(counts) }
-	sums := newRangeSums[string](add, func(a, b int) bool { return a == b })
+	sums := newRangeSums(rangeCounts[string, int]{add: add, equal: func(a, b int) bool { return a == b }})
 	oneRange := counts.RangesOf(nil)
 	recount := func(now time.Time) string {
 		key, count, ok := sums.next(now)

@@ -59,7 +59,7 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	if p.isPublishingEverything(ctx) {
 		return false, nil
 	}
-	kinds := []func(context.Context, time.Time) (bool, error){recountNextOf(p, p.recountedProposals()), recountNextOf(p, p.recountedDAOs())}
+	kinds := []func(context.Context, time.Time) (bool, error){p.recountProposal, p.recountDAO}
 	if p.daosFirst {
 		slices.Reverse(kinds)
 	}
@@ -72,87 +72,77 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	return false, nil
 }
 
-// recounted is a kind of subject that is counted whole.
-type recounted[K comparable, S any] struct {
-	sums *rangeSums[K, S]
-	// proposals returns those that a subject's ballots are on, and starts divides their voters.
-	proposals func(context.Context, K) ([]record.RefHash, error)
-	starts    func(ctx context.Context, w *warehouse.Warehouse, key K, size uint64) ([]string, error)
-	count     countOfRanges[K, S]
-	// difference and name report a subject whose sums were wrong, which correct has published again.
-	difference string
-	name       func(K) slog.Attr
-	correct    func(K)
-}
-
-func (p *Publisher) recountedProposals() recounted[record.RefHash, counts.VoteTotals] {
-	return recounted[record.RefHash, counts.VoteTotals]{
-		p.totals, func(_ context.Context, ref record.RefHash) ([]record.RefHash, error) {
-			return []record.RefHash{ref}, nil
-		},
-		counts.RangeStarts, counts.RangeTotals, "published totals differ from a recount, which replaces them",
-		func(ref record.RefHash) slog.Attr { return slog.String("proposal_ref", hex.EncodeToString(ref[:])) }, p.corrections.add,
+func (p *Publisher) recountProposal(ctx context.Context, before time.Time) (found bool, err error) {
+	ref, wrong, found, err := recountNextOf(ctx, p, p.totals, before, func(ref record.RefHash) ([]record.RefHash, error) {
+		return []record.RefHash{ref}, nil
+	})
+	if len(wrong) > 0 {
+		p.Logger.LogAttrs(ctx, slog.LevelError, "published totals differ from a recount, which replaces them",
+			slog.String("proposal_ref", hex.EncodeToString(ref[:])), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
+		p.corrections.add(ref)
 	}
+	return found, err
 }
 
-func (p *Publisher) recountedDAOs() recounted[string, counts.Participation] {
-	proposals := func(ctx context.Context, id string) ([]record.RefHash, error) {
+func (p *Publisher) recountDAO(ctx context.Context, before time.Time) (found bool, err error) {
+	id, wrong, found, err := recountNextOf(ctx, p, p.voters.rangeSums, before, func(id string) ([]record.RefHash, error) {
 		refs, err := counts.DAOProposals(ctx, p.Warehouse, id)
 		p.voters.setProposals(id, refs)
 		return refs, err
+	})
+	if len(wrong) > 0 {
+		p.Logger.LogAttrs(ctx, slog.LevelError, "published participation differs from a recount, which replaces it",
+			slog.String("dao_id", id), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
+		p.corrections.addDAO(id)
 	}
-	return recounted[string, counts.Participation]{
-		p.voters.rangeSums, proposals,
-		counts.DAORangeStarts, counts.RangeParticipation, "published participation differs from a recount, which replaces it",
-		func(id string) slog.Attr { return slog.String("dao_id", id) }, p.corrections.addDAO,
-	}
+	return found, err
 }
 
-func recountNextOf[K comparable, S any](p *Publisher, of recounted[K, S]) func(context.Context, time.Time) (bool, error) {
-	return func(ctx context.Context, before time.Time) (found bool, err error) {
-		key, count, ok := of.sums.next(before)
-		if !ok {
-			return false, nil
-		}
-		if !count.urgent { // else each ballot is counted with all others until this is done
-			ctx = warehouse.InBackground(ctx)
-		}
-		if err = recount(ctx, p, of, key, count); err != nil {
-			of.sums.fail(key, count, time.Now())
-		}
-		return true, err
+// recountNextOf counts a subject of a kind whole, if one is due, and returns the ranges whose sum was wrong.
+// proposalsOf returns those that its ballots are on.
+func recountNextOf[K comparable, S any](
+	ctx context.Context, p *Publisher, sums *rangeSums[K, S], before time.Time, proposalsOf func(K) ([]record.RefHash, error),
+) (key K, wrong []counts.VoterRange, found bool, err error) {
+	key, count, found := sums.next(before)
+	if !found {
+		return key, nil, false, nil
 	}
-}
-
-func recount[K comparable, S any](ctx context.Context, p *Publisher, of recounted[K, S], key K, count *wholeCount) error {
+	if !count.urgent { // else each ballot is counted with all others until this is done
+		ctx = warehouse.InBackground(ctx)
+	}
 	began := time.Now()
-	refs, err := of.proposals(ctx, key)
-	if err != nil {
-		return err
+	refs, err := proposalsOf(key)
+	if err == nil {
+		wrong, err = recount(ctx, p, sums, key, refs, count)
 	}
+	if err != nil {
+		sums.fail(key, count, time.Now())
+		return key, nil, true, err
+	}
+	p.metrics.recounts.Observe(time.Since(began).Seconds())
+	if len(wrong) > 0 {
+		p.metrics.recountDifferences.Inc()
+	}
+	return key, wrong, true, nil
+}
+
+func recount[K comparable, S any](
+	ctx context.Context, p *Publisher, of *rangeSums[K, S], key K, refs []record.RefHash, count *wholeCount,
+) (wrong []counts.VoterRange, err error) {
 	starts, err := of.starts(ctx, p.Warehouse, key, p.votersPerRange)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ranges := counts.RangesOf(starts)
-	sums, err := countRanges(ctx, p.Warehouse, key, ranges, rangesPerRecount, of.count)
+	sums, err := of.countRanges(ctx, p.Warehouse, key, ranges, rangesPerRecount)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pending, all, err := p.pendingVoters(ctx, refs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	wrong := of.sums.done(key, count, ranges, sums, pending, all, time.Now())
-	p.metrics.recounts.Observe(time.Since(began).Seconds())
-	if len(wrong) == 0 {
-		return nil
-	}
-	p.metrics.recountDifferences.Inc()
-	p.Logger.LogAttrs(ctx, slog.LevelError, of.difference, //nolint:sloglint // one of two messages
-		of.name(key), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
-	of.correct(key)
-	return nil
+	return of.done(key, count, ranges, sums, pending, all, time.Now()), nil
 }
 
 // pendingVoters returns the voters in batches that no publication has read, as records.PendingVoters does.

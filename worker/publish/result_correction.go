@@ -17,7 +17,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// correctedResult is a published result and the one that follows it.
 type correctedResult struct {
 	was, is     counts.ProposalState
 	evaluation  *evaluation

@@ -147,7 +147,6 @@ func (p *Publisher) buildGeneration(ctx context.Context, sorted *pages.SortedCop
 	return false, err
 }
 
-// isWhole reports whether a copy has as many ballots as are published.
 func (p *Publisher) isWhole(ctx context.Context, sorted pages.SortedCopy) (bool, error) {
 	if sorted.Kind == pages.VoterCopy {
 		return pages.MatchesPublished(ctx, p.Warehouse, sorted, sorted.Generation)

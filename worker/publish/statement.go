@@ -12,7 +12,6 @@ import (
 
 // statement is what upstream states of a vote as a whole.
 type statement struct {
-	// votes is nil where upstream does not state the number of votes.
 	votes *uint64
 	power decimal.Decimal
 	// scores and choiceVotes are in the order of the choices; nil where upstream does not state them.

@@ -26,8 +26,7 @@ import (
 
 const (
 	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible.
-	commitOverlap = time.Minute
-	// abandonedInterval is the time between two checks for batches whose import died.
+	commitOverlap     = time.Minute
 	abandonedInterval = 30 * time.Second
 	// previousFormatInterval is the time between two checks whether workers of the previous cache format have
 	// ended.
@@ -48,19 +47,15 @@ type leaderTerm struct {
 	processed map[uuid.UUID]time.Time
 	// lagging holds the DAOs whose proposals do not sum to their ballots yet, laggingDAOs since when, for the
 	// metrics.
-	lagging     map[string]bool
-	laggingDAOs map[string]laggingDAO
-	// checkedAbandoned is the warehouse's time of the last check for abandoned batches.
+	lagging          map[string]bool
+	laggingDAOs      map[string]laggingDAO
 	checkedAbandoned time.Time
-	// checkedPrevious is that of the last check whether workers of the previous cache format have ended.
-	checkedPrevious time.Time
-	// voteCoverage is Result.VoteCoverage of the publication before.
-	voteCoverage map[string]governance.VoteCoverage
+	checkedPrevious  time.Time
+	voteCoverage     map[string]governance.VoteCoverage
 	// restored names the last restore of the warehouse, as runIDs do. It is read once: workers are stopped for a
 	// restore.
 	restored *string
-	// follows is what is published of followed sources.
-	follows followTerm
+	follows  followTerm
 	// quiet is at which pulse nothing was to be published; nextDue is when the next proposal is due, zero for none.
 	quiet   warehouse.Pulse
 	nextDue time.Time
@@ -441,7 +436,6 @@ func readFrom(committedThrough int64, now time.Time) time.Time {
 	return time.UnixMicro(min(committedThrough, now.UnixMicro())).Add(-commitOverlap)
 }
 
-// unprocessed returns the committed batches that are not published yet.
 func (t *leaderTerm) unprocessed(ctx context.Context, now time.Time) ([]records.CommittedBatch, error) {
 	since := readFrom(t.published.CommittedThrough, now)
 	batches, err := records.CommittedBatches(ctx, t.publisher.Warehouse, since)

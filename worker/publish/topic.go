@@ -19,7 +19,6 @@ const TopicRulesVersion = 2
 
 type topicPublication struct {
 	*run
-	// daos collects the DAOs whose topic lists have changed.
 	daos      map[string]bool
 	published int
 	// differing are topics that differ from what was published, former, in a publication of everything that does
@@ -140,7 +139,6 @@ func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluat
 	return counts.WriteTopicStates(ctx, t.Warehouse, states)
 }
 
-// evaluate reads topics with the proposals that they are linked to, and evaluates them.
 func (t *topicPublication) evaluate(ctx context.Context, refs []records.TopicRef) ([]topicEvaluation, error) {
 	topics, err := records.Topics(ctx, t.Warehouse, refs)
 	if err != nil {
@@ -183,7 +181,6 @@ func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) {
 	t.writer.SetPayload(ctx, key, t.head(), e.detail())
 }
 
-// setVersions changes the versions of the DAOs' topic lists, and of the list of all DAOs.
 func (t *topicPublication) setVersions(ctx context.Context) {
 	if len(t.daos) == 0 && !t.everything {
 		return

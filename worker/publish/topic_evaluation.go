@@ -13,8 +13,7 @@ import (
 type topicEvaluation struct {
 	topic    records.Topic
 	identity governance.Identity
-	// post is the first post as text, with the names of what it links to.
-	post governance.Post
+	post     governance.Post
 	// name is the one by which links refer to the topic.
 	name string
 	// related are the proposals that the topic is linked with, in either direction.
@@ -57,7 +56,6 @@ func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 	})
 }
 
-// replies counts the posts after the first.
 func (e *topicEvaluation) replies() uint64 { return max(e.topic.Posts, 1) - 1 }
 
 func (e *topicEvaluation) row() governance.ForumTopic {

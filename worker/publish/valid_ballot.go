@@ -24,7 +24,6 @@ func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || len(strays(t, choices)) > 0 || hasOtherForms(p, t)
 }
 
-// hasOtherForms reports whether ballots state their choices in another form than valid ones.
 func hasOtherForms(p records.Proposal, t counts.VoteTotals) bool {
 	switch form := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices)).Form; form {
 	case "":

@@ -33,8 +33,7 @@ type ballots struct {
 // voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
-	// bounds say which ballots are valid.
-	bounds governance.ChoiceBounds
+	bounds  governance.ChoiceBounds
 	// from says what the totals are; empty for none, which makes all fields below but held meaningless.
 	from     governance.Basis
 	coverage governance.Coverage
@@ -115,7 +114,6 @@ func countWithin(p records.Proposal, b ballots, over bool, bounds governance.Cho
 	return c
 }
 
-// takeStatement takes the totals that upstream states.
 func (c *voteResult) takeStatement(p records.Proposal) {
 	s := c.stated
 	c.votes, c.power, c.hasChoiceVotes = s.votes, s.power, s.choiceVotes != nil
@@ -187,7 +185,6 @@ func strays(t counts.VoteTotals, choices []governance.Choice) map[string]governa
 	return found
 }
 
-// unstatedKeys returns the keys of the choices that ballots and scores imply.
 func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
 	const maxDerivedChoices = 100 // bounds the choices that are derived from the key of the last one that ballots support
 	keys := slices.SortedFunc(maps.Keys(t.Choices), governance.CompareChoiceKeys)
@@ -231,7 +228,6 @@ func quadraticScores(p records.Proposal, t counts.VoteTotals, choices []governan
 	return scores
 }
 
-// choiceTotals returns the scores as the vote summary states them.
 func (c *voteResult) choiceTotals() []governance.ChoiceTotal {
 	totals := make([]governance.ChoiceTotal, len(c.scores))
 	for i, score := range c.scores {

@@ -14,7 +14,6 @@ import (
 // TestType is the type of the message that `pnyx webhook test` sends.
 const TestType = "pnyx.test"
 
-// payload is the body of a message.
 type payload struct {
 	// Type is event. or signal. with its type.
 	Type string `json:"type"`

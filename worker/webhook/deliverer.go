@@ -44,11 +44,9 @@ const (
 
 // Options configures a Deliverer.
 type Options struct {
-	// Warehouse holds the feed, the endpoints and their queues.
 	Warehouse *warehouse.Warehouse
 	Store     *cache.Store
-	// Sender posts the messages.
-	Sender *Sender
+	Sender    *Sender
 	// V2LaunchedAt is the launch of v2, with which tokens of v1 get its scopes; zero for none.
 	V2LaunchedAt time.Time
 	// Now is the clock that attempts go by.
@@ -106,7 +104,6 @@ func (d *Deliverer) Wake(revision uint64) {
 	backoff.Wake(d.woken)
 }
 
-// term is one run of a Deliverer.
 type term struct {
 	*Deliverer
 	// queued is the revision up to which new messages are queued.

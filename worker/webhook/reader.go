@@ -9,28 +9,24 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
+// maxRead and maxBodies bound the endpoints and the messages that are read together.
 const (
-	// maxRead bounds the endpoints whose queues are read together.
-	maxRead = 100
-	// maxBodies bounds the messages whose rows are read together.
+	maxRead   = 100
 	maxBodies = 1000
 )
 
-// dueMessage is a message that an endpoint should get now.
 type dueMessage struct {
 	accounts.Delivery
 	// messageBody has no text for what left the feed.
 	messageBody
 }
 
-// dueRead is an endpoint that waits for what is due.
 type dueRead struct {
 	endpointID string
 	// answer has room for one.
 	answer chan<- dueAnswer
 }
 
-// dueAnswer is what is due to an endpoint, in order.
 type dueAnswer struct {
 	messages []dueMessage
 	err      error
@@ -59,7 +55,6 @@ func (r *reader) read(ctx context.Context, endpointID string) ([]dueMessage, err
 	}
 }
 
-// run answers until ctx ends.
 func (r *reader) run(ctx context.Context) {
 	for {
 		select {

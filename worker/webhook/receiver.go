@@ -3,11 +3,13 @@ package webhook
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"pnyx/backoff"
+	"pnyx/fetch"
 	"pnyx/warehouse/accounts"
 )
 
@@ -19,7 +21,6 @@ type receiver struct {
 	failingSince time.Time
 	// swept is when what its queue lacks was last searched for.
 	swept time.Time
-	// woken has room for one signal.
 	woken chan struct{}
 	// next is the earliest attempt that failed messages wait for; zero for none.
 	next time.Time
@@ -39,10 +40,8 @@ func (t *term) newReceiver(e accounts.Webhook) *receiver {
 	return r
 }
 
-// wake makes the goroutine read the queue. It does not block.
 func (r *receiver) wake() { backoff.Wake(r.woken) }
 
-// run delivers until ctx ends or the endpoint is turned off.
 func (r *receiver) run(ctx context.Context) {
 	defer r.ended.Store(true)
 	for on := true; on && ctx.Err() == nil; {
@@ -60,7 +59,6 @@ func (r *receiver) run(ctx context.Context) {
 	}
 }
 
-// wait blocks until something may be due, or ctx ends.
 func (r *receiver) wait(ctx context.Context) {
 	var due <-chan time.Time
 	if !r.next.IsZero() {
@@ -74,7 +72,6 @@ func (r *receiver) wait(ctx context.Context) {
 	}
 }
 
-// errTurnedOff ends the goroutine of an endpoint.
 var errTurnedOff = errors.New("the endpoint is turned off")
 
 // deliver sends what is due, at most batchSize messages, and records what became of each. It returns how many there
@@ -173,7 +170,6 @@ func (r *receiver) judge(ctx context.Context, o outcome) error {
 	return nil
 }
 
-// setFailing records since when the endpoint fails; zero for not.
 func (r *receiver) setFailing(ctx context.Context, since time.Time) error {
 	e := *r.endpoint.Load()
 	e.FailingSince = since
@@ -189,4 +185,35 @@ func (r *receiver) turnOff(ctx context.Context, reason string) error {
 		return err
 	}
 	return errTurnedOff
+}
+
+const (
+	maxAge = 5 * 24 * time.Hour
+	// maxFailing is how long an endpoint may fail before it is turned off; less than the age of the message with
+	// which that began.
+	maxFailing = maxAge - time.Hour
+	// jitter is the part of a pause that is added at random, at most.
+	jitter = 0.1
+	// minAsked and maxAsked bound the pause that a receiver asks for: no less than after the first failure, a day
+	// at most.
+	minAsked = 5 * time.Second
+	maxAsked = 24 * time.Hour
+)
+
+// pauseAfter returns the pause after failed attempts. The last one repeats until the message is too old.
+func pauseAfter(failures uint32) time.Duration {
+	pauses := []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	}
+	pause := pauses[min(max(int(failures), 1), len(pauses))-1]
+	return pause + rand.N(time.Duration(jitter*float64(pause))) //nolint:gosec // no secret
+}
+
+// askedPause is what Retry-After asks for, zero for nothing.
+func askedPause(header http.Header, now time.Time) time.Duration {
+	pause, stated := fetch.RetryAfter(header, now, maxAsked)
+	if !stated {
+		return 0
+	}
+	return max(pause, minAsked)
 }

@@ -12,19 +12,16 @@ const (
 	// recordInterval is how long outcomes wait for others, to be written together.
 	recordInterval = 100 * time.Millisecond
 	// maxRecorded bounds the outcomes that are written together.
-	maxRecorded = 5000
-	// lastRecordTimeout bounds the write of outcomes once the term has ended.
+	maxRecorded       = 5000
 	lastRecordTimeout = 2 * time.Second
 )
 
-// outcome is what became of a message.
 type outcome struct {
 	delivery accounts.Delivery
 	// attempt is nil where nothing was sent.
 	attempt *accounts.WebhookAttempt
 }
 
-// queuedOutcome is an outcome with the channel that is closed once it is written.
 type queuedOutcome struct {
 	outcome
 	done chan struct{}

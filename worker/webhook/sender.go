@@ -27,8 +27,7 @@ const (
 	connectTimeout = 5 * time.Second
 	// maxAnswer bounds what is read of an answer, and of its headers.
 	maxAnswer = 16 << 10
-	// maxBody bounds a message.
-	maxBody = 256 << 10
+	maxBody   = 256 << 10
 	// maxURL and maxError bound an address, and the text of an error in the log.
 	maxURL   = 2048
 	maxError = 300
@@ -36,7 +35,6 @@ const (
 	publicPort = "443"
 )
 
-// errNotPublic reports a receiver in a private network.
 var errNotPublic = errors.New("its address is not public")
 
 // Sender posts messages to receivers.
@@ -70,7 +68,6 @@ func newSender(private bool, dialer *net.Dialer, trust *tls.Config) *Sender {
 	}}
 }
 
-// refusePrivate refuses a connection to an address that is not public.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !fetch.IsPublic(at.Addr()) {
@@ -104,11 +101,8 @@ func (s *Sender) CheckURL(text string) error {
 }
 
 type message struct {
-	// id is the header webhook-id, the same in each attempt.
-	id string
-	// kind is the type of the message.
+	id   string
 	kind string
-	// body is JSON.
 	body []byte
 }
 
@@ -140,7 +134,6 @@ func (s *Sender) send(ctx context.Context, e accounts.Webhook, m message, now ti
 	return attempt
 }
 
-// post returns status and header of the answer.
 func (s *Sender) post(
 	ctx context.Context, e accounts.Webhook, m message, now time.Time,
 ) (status int, header http.Header, err error) {
