@@ -110,10 +110,11 @@ type term struct {
 	queued    int64
 	receivers map[string]*receiver
 	// pulse is that before the endpoints were last read.
-	pulse    warehouse.Pulse
-	running  sync.WaitGroup
-	reader   *reader
-	recorder *recorder
+	pulse   warehouse.Pulse
+	running sync.WaitGroup
+	// reads are of endpoints that wait for what is due, and outcomes wait to be recorded.
+	reads    chan dueRead
+	outcomes chan queuedOutcome
 }
 
 // Run delivers until ctx ends. Errors are logged, and what failed is repeated.
@@ -121,8 +122,8 @@ func (d *Deliverer) Run(ctx context.Context) {
 	t := d.newTerm()
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var recorded sync.WaitGroup
-	recorded.Go(func() { t.recorder.run(recording) })
-	t.running.Go(func() { t.reader.run(ctx) })
+	recorded.Go(func() { t.runRecords(recording) })
+	t.running.Go(func() { t.runReads(ctx) })
 	ticker := time.NewTicker(refreshInterval)
 	defer ticker.Stop()
 	for refresh := true; ctx.Err() == nil; {
@@ -150,7 +151,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 func (d *Deliverer) newTerm() *term {
 	return &term{
 		Deliverer: d, receivers: map[string]*receiver{},
-		reader: &reader{d, make(chan dueRead, MaxEndpoints)}, recorder: &recorder{d, make(chan queuedOutcome, maxRecorded)},
+		reads: make(chan dueRead, MaxEndpoints), outcomes: make(chan queuedOutcome, maxRecorded),
 	}
 }
 
@@ -283,13 +284,7 @@ func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 
 // sweep queues everything that the feed shows and the queue of an endpoint lacks.
 func (t *term) sweep(ctx context.Context, e accounts.Webhook) error {
-	q, _, err := allSince(ctx, t.Warehouse, time.Time{})
-	if err != nil {
-		return err
-	}
-	q.UnqueuedFor = e.ID
-	_, err = queueFor(ctx, t.Warehouse, q, []accounts.Webhook{e}, waiting(t.Now()))
-	return err
+	return queueLacking(ctx, t.Warehouse, e, func(time.Time) accounts.Delivery { return waiting(t.Now()) })
 }
 
 // checkQueues wakes endpoints that have something due, and empties the queues of those that are off or removed.

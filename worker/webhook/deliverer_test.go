@@ -309,10 +309,10 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	for _, id := range endpoints {
 		answer := make(chan dueAnswer, 1)
 		answers = append(answers, answer)
-		term.reader.queue <- dueRead{id, answer}
+		term.reads <- dueRead{id, answer}
 	}
-	term.reader.answer(t.Context(), take(term.reader.queue, <-term.reader.queue, maxRead))
-	env.Want(t, 0, len(term.reader.queue), "endpoints were not read with the first")
+	term.answer(t.Context(), take(term.reads, <-term.reads, maxRead))
+	env.Want(t, 0, len(term.reads), "endpoints were not read with the first")
 	got := map[string][]string{}
 	for i, id := range endpoints {
 		due := <-answers[i]
@@ -355,7 +355,7 @@ func TestKilledWorkerLosesNoMessage(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
-	term.running.Go(func() { term.reader.run(killed) })
+	term.running.Go(func() { term.runReads(killed) })
 	if _, err := term.newReceiver(l.stored(e.ID)).deliver(killed); err == nil {
 		t.Error("a killed worker returns no error")
 	}

@@ -154,8 +154,8 @@ func (l *lab) startTerm() *term {
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { term.recorder.run(ctx) })
-	running.Go(func() { term.reader.run(ctx) })
+	running.Go(func() { term.runRecords(ctx) })
+	running.Go(func() { term.runReads(ctx) })
 	l.t.Cleanup(func() {
 		stop()
 		running.Wait()

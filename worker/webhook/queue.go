@@ -91,14 +91,19 @@ func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) e
 	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err
 	}
+	return queueLacking(ctx, w, e, func(now time.Time) accounts.Delivery {
+		return accounts.Delivery{State: accounts.MessageBefore, QueuedAt: now, DueAt: now, Version: 1}
+	})
+}
+
+// queueLacking queues all that the feed shows and an endpoint's queue lacks, as row says at the warehouse's time.
+func queueLacking(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook, row func(now time.Time) accounts.Delivery) error {
 	q, now, err := allSince(ctx, w, time.Time{})
 	if err != nil {
 		return err
 	}
 	q.UnqueuedFor = e.ID
-	_, err = queueFor(ctx, w, q, []accounts.Webhook{e}, accounts.Delivery{
-		State: accounts.MessageBefore, QueuedAt: now, DueAt: now, Version: 1,
-	})
+	_, err = queueFor(ctx, w, q, []accounts.Webhook{e}, row(now))
 	return err
 }
 

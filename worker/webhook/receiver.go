@@ -81,7 +81,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 		r.next = r.resumeAt
 		return 0, nil
 	}
-	due, err := r.term.reader.read(ctx, r.endpoint.Load().ID)
+	due, err := r.term.read(ctx, r.endpoint.Load().ID)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -99,7 +99,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 		if ctx.Err() != nil {
 			return len(due), context.Cause(ctx) // what was cut off is sent again
 		}
-		recorded = append(recorded, r.term.recorder.record(ctx, outcome))
+		recorded = append(recorded, r.term.record(ctx, outcome))
 		if outcome.delivery.State == accounts.MessageWaiting {
 			failed[delivery.Subject] = true
 			if at := outcome.delivery.DueAt; r.next.IsZero() || at.Before(r.next) {

@@ -1,0 +1,195 @@
+package webhook
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"pnyx/backoff"
+	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
+)
+
+// maxRead and maxBodies bound the endpoints and the messages that are read together.
+const (
+	maxRead   = 100
+	maxBodies = 1000
+)
+
+type dueMessage struct {
+	accounts.Delivery
+	// messageBody has no text for what left the feed.
+	messageBody
+}
+
+type dueRead struct {
+	endpointID string
+	// answer has room for one.
+	answer chan<- dueAnswer
+}
+
+type dueAnswer struct {
+	messages []dueMessage
+	err      error
+}
+
+// read returns the first batchSize messages that an endpoint should get now.
+func (t *term) read(ctx context.Context, endpointID string) ([]dueMessage, error) {
+	answer := make(chan dueAnswer, 1)
+	select {
+	case t.reads <- dueRead{endpointID, answer}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case due := <-answer:
+		return due.messages, due.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// runReads answers until ctx ends. Endpoints that ask while a statement runs are read together by the next:
+// planning it costs more than its rows, and most messages are for many endpoints.
+func (t *term) runReads(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-t.reads:
+			t.answer(ctx, take(t.reads, first, maxRead))
+		}
+	}
+}
+
+func (t *term) answer(ctx context.Context, reads []dueRead) {
+	ids := warehouse.Values(reads, func(read dueRead) string { return read.endpointID })
+	due, err := t.due(ctx, ids)
+	for _, read := range reads {
+		read.answer <- dueAnswer{due[read.endpointID], err}
+	}
+}
+
+func (t *term) due(ctx context.Context, endpointIDs []string) (map[string][]dueMessage, error) {
+	deliveries, err := accounts.NewAccounts(t.Warehouse).DueDeliveries(ctx, endpointIDs, t.Now(), batchSize)
+	if err != nil {
+		return nil, err
+	}
+	ids := warehouse.Values(deliveries, func(d accounts.Delivery) string { return d.MessageID })
+	slices.Sort(ids)
+	bodies := map[string]messageBody{}
+	for some := range slices.Chunk(slices.Compact(ids), maxBodies) {
+		found, err := t.bodies(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(bodies, found)
+	}
+	due := make(map[string][]dueMessage, len(endpointIDs))
+	for _, d := range deliveries {
+		due[d.EndpointID] = append(due[d.EndpointID], dueMessage{d, bodies[d.MessageID]})
+	}
+	return due, nil
+}
+
+const (
+	// recordInterval is how long outcomes wait for others, to be written together.
+	recordInterval = 100 * time.Millisecond
+	// maxRecorded bounds the outcomes that are written together.
+	maxRecorded       = 5000
+	lastRecordTimeout = 2 * time.Second
+)
+
+type outcome struct {
+	delivery accounts.Delivery
+	// attempt is nil where nothing was sent.
+	attempt *accounts.WebhookAttempt
+}
+
+type queuedOutcome struct {
+	outcome
+	done chan struct{}
+}
+
+// record queues an outcome unless ctx ends, and returns a channel that is closed once it is written.
+func (t *term) record(ctx context.Context, o outcome) <-chan struct{} {
+	queued := queuedOutcome{o, make(chan struct{})}
+	select {
+	case t.outcomes <- queued:
+	case <-ctx.Done():
+	}
+	return queued.done
+}
+
+// runRecords writes outcomes of all endpoints until ctx ends, which must be after the last call of record, and then
+// what is queued: a warehouse takes few large inserts better than many small ones.
+func (t *term) runRecords(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case first := <-t.outcomes:
+			backoff.Wait(ctx, recordInterval)
+			t.write(ctx, take(t.outcomes, first, maxRecorded))
+		}
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
+	defer stop()
+	for {
+		select {
+		case first := <-t.outcomes:
+			t.write(ctx, take(t.outcomes, first, maxRecorded))
+		default:
+			return
+		}
+	}
+}
+
+// take returns first and what else is queued, at most so many.
+func take[T any](queue <-chan T, first T, most int) []T {
+	taken := []T{first}
+	for len(taken) < most {
+		select {
+		case next := <-queue:
+			taken = append(taken, next)
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+// write writes outcomes, and repeats it until that succeeds or ctx ends.
+func (t *term) write(ctx context.Context, outcomes []queuedOutcome) {
+	deliveries := make([]accounts.Delivery, len(outcomes))
+	var attempts []accounts.WebhookAttempt
+	for i, o := range outcomes {
+		deliveries[i] = o.delivery
+		if o.attempt != nil {
+			attempts = append(attempts, *o.attempt)
+		}
+	}
+	for {
+		err := accounts.NewAccounts(t.Warehouse).WriteDeliveries(ctx, deliveries)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		t.failed(ctx, "outcomes of webhooks not written, retrying", err)
+		backoff.Wait(ctx, backoff.Jitter(backoff.Max))
+	}
+	// The log may lack what failed here: the queue does not go by it.
+	if err := accounts.NewAccounts(t.Warehouse).WriteWebhookAttempts(ctx, attempts); err != nil && ctx.Err() == nil {
+		t.failed(ctx, "attempts of webhooks not logged", err)
+	}
+	for _, o := range outcomes {
+		name := string(o.delivery.State)
+		if o.delivery.State == accounts.MessageWaiting {
+			name = "failed"
+		}
+		t.deliveries.WithLabelValues(name).Inc()
+		close(o.done)
+	}
+}
