@@ -26,8 +26,7 @@ import (
 const (
 	// manifestTTL is how long a manifest is fresh after a publication.
 	manifestTTL = time.Second
-	// sharedExportTTL is how long callers get the same export of an open vote, whose copy is kept for
-	// cache.ExportTTL.
+	// sharedExportTTL is how long callers get the same export of an open vote; its copy is kept longer.
 	sharedExportTTL = 10 * time.Minute
 )
 

@@ -19,8 +19,7 @@ type builder func(context.Context, *page, cache.PageRequest) (any, error)
 
 type kindOfPage struct {
 	build builder
-	// setSize is how many pages are built together, with shared statements, and sets how many sets one worker has
-	// in work.
+	// setSize is how many pages are built with shared statements, sets how many sets one worker has in work.
 	setSize, sets int
 	// gather bounds how long a set waits for the one before, so that one slow page delays the others no longer.
 	gather time.Duration
@@ -77,8 +76,7 @@ func build[Query query.Page](read func(*page, context.Context, Query) (any, erro
 	}
 }
 
-// topics builds a page of topics. A scope without a version has none published yet: its first version makes the
-// page stale.
+// topics builds a page of topics. Without a version, none is published yet: the first makes the page stale.
 func (p *page) topics(ctx context.Context, q query.Topics) (any, error) {
 	version, _, err := p.version(ctx, q.Scope())
 	if err != nil {
@@ -122,8 +120,7 @@ func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.V
 type page struct {
 	*Filler
 	head cache.View
-	// scope is what the version of the page is of, and read that version until it is used; zero where it has to be
-	// read.
+	// scope is what the version is of, and read that version until it is used; zero where it is to be read.
 	scope query.Scope
 	read  cache.Version
 }

@@ -1,5 +1,4 @@
-// Package fill makes the pages that API nodes request. It knows no caller, and no limit on rows but the size of a
-// page.
+// Package fill makes the pages that API nodes request. It knows no caller, and no limit but the size of a page.
 package fill
 
 import (
@@ -27,8 +26,7 @@ const (
 	// dequeueTimeout bounds one wait for a request: a connection that is dead goes unnoticed for as long.
 	dequeueTimeout = 5 * time.Second
 	retryPause     = 100 * time.Millisecond
-	// overloadWait is the time in the queue from which the worker is overloaded: requests with less than
-	// minTimeLeft are not started.
+	// overloadWait is the wait from which there is overload: requests with less than minTimeLeft are not started.
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
 	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
@@ -136,8 +134,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end
 // setSize returns how many pages of a kind are built together.
 func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
 
-// nextEnd returns the end of the queue to read next. Under overload, those in front give up before their page is
-// made.
+// nextEnd returns the end of the queue to read next. Under overload, those in front give up meanwhile.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(previous, now) {
 		return cache.Newest

@@ -58,8 +58,7 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 	return governance.Shorten(label, maxBallotLabel), invalid
 }
 
-// ballotLabel returns the choice of a ballot, all that it approves or ranks, in order, or the shares of a weighted
-// one in percent.
+// ballotLabel returns the choice of a ballot, all that it approves or ranks, or its shares in percent.
 func ballotLabel(raw string, labels map[string]string) string {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	decoder.UseNumber()

@@ -37,8 +37,7 @@ type result struct {
 	err  error
 }
 
-// fill answers requests of one kind whose callers still wait. It calls read when all is read, before the last pages
-// are stored.
+// fill answers requests whose callers still wait. It calls read when all is read, before the last are stored.
 func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	timeout := f.Timeout
 	if slices.ContainsFunc(fills, func(fill cache.Fill) bool { return fill.Kept }) {
@@ -90,8 +89,7 @@ func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedP
 	return r
 }
 
-// buildTogether builds a page with the other members' pages, and alone if that fails: another page may be the
-// cause.
+// buildTogether builds a page with the others, and alone if that fails: another page may be the cause.
 func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	view, err := s.build(s.shared.With(ctx), r, version)
 	s.shared.Leave()

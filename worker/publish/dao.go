@@ -18,8 +18,7 @@ import (
 type daoPublication struct {
 	*run
 	daoResult
-	// counted is the participation in Input.Lagging as of when the proposals were counted; ranged are those counted
-	// by ranges.
+	// counted is the participation in Input.Lagging as of the proposals' count; ranged are counted by ranges.
 	counted map[string]counts.Participation
 	ranged  map[string]bool
 }

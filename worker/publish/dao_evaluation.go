@@ -139,8 +139,7 @@ func isSynced(ref record.SourceRef, source records.CatalogSource) bool {
 	return source.ProposalsSyncedAt != nil
 }
 
-// daoVoteCoverage covers proposals that have started: ready when each has all its ballots, unavailable when none
-// has any.
+// daoVoteCoverage is ready when each proposal that has started has all its ballots, unavailable when none has any.
 func daoVoteCoverage(t counts.DAOTotals) governance.VoteCoverage {
 	switch {
 	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:

@@ -93,7 +93,7 @@ func nextTurn(p records.Proposal, now governance.Timestamp) (next *governance.Ti
 	return next
 }
 
-// outcomeOf returns what upstream states, or else what scores and quorum decide, if rule and totals are known and
+// outcomeOf returns what upstream states, or what scores and quorum decide, if the rule is known and totals are
 // final.
 func (e *evaluation) outcomeOf() governance.Outcome {
 	p := e.proposal

@@ -146,8 +146,7 @@ func (e *evaluation) provenance() []governance.Provenance {
 	return provenance
 }
 
-// origin is an upstream record, or a part of one, what states it (record.Proposal.Origin), and when it was
-// observed.
+// origin is an upstream record or a part of one, what states it (record.Proposal.Origin), and when it was observed.
 type origin struct {
 	name, statedBy string
 	observedAt     governance.Timestamp

@@ -26,8 +26,7 @@ type metrics struct {
 	// asOf is up to when batches are in the numbers of all DAOs of a class; delay is from commit to publication.
 	asOf  *prometheus.GaugeVec
 	delay *prometheus.HistogramVec
-	// ranged counts proposals counted by ranges of voters, recounts is how long recounts take, and
-	// recountDifferences counts those that differed.
+	// ranged counts proposals counted by ranges, recountDifferences recounts that differed.
 	ranged, recountDifferences prometheus.Counter
 	recounts                   prometheus.Histogram
 }

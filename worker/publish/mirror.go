@@ -49,8 +49,7 @@ func (m mirrors) replaceIn(counterparts map[record.RefHash][]record.RefHash) {
 	}
 }
 
-// namesOf returns the names of a Governor's proposal at Tally: under its number in the organizations of its DAO,
-// and as its mirrors.
+// namesOf returns the names of a Governor's proposal at Tally: by its number on chain, and as its mirrors.
 func (m mirrors) namesOf(p records.Proposal, dao records.CatalogDAO) []string {
 	var names []string
 	for _, mirror := range m.of[p.Ref] {

@@ -268,8 +268,7 @@ func (p *proposalPublication) writeStates(ctx context.Context, refs []record.Ref
 	return p.writeLinks(ctx, refs, links)
 }
 
-// writeLinks writes by which names proposals and topics refer to each other, where that has changed. These topics
-// follow.
+// writeLinks writes by which names proposals and topics refer to each other, where that has changed.
 func (p *proposalPublication) writeLinks(ctx context.Context, refs []record.RefHash, links []counts.ProposalLink) error {
 	published, err := counts.ProposalLinks(ctx, p.Warehouse, refs)
 	if err != nil {

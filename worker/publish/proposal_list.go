@@ -104,8 +104,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 		return err
 	}
 	l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0)
-	// Who begins to follow changes after the proposal was noted, and reads the list before this, does not know it
-	// yet.
+	// Who begins to follow changes after the proposal was noted, and reads the list before this, lacks it yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)
 	}

@@ -37,8 +37,7 @@ import (
 	"pnyx/worker/changelog"
 )
 
-// idleAfter is how long after a publication the publisher expects to be told of batches, and lets a pulse get
-// IdlePulseAge old.
+// idleAfter is how long after a publication it relies on being told of batches, with pulses of IdlePulseAge.
 const idleAfter = 10 * time.Second
 
 // ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run publishes everything again.
@@ -84,8 +83,7 @@ type Publisher struct {
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
 	corrections *corrections
-	// uncorrected are the published states of proposals whose records were arriving: what follows is compared with
-	// them.
+	// uncorrected are published states of proposals whose records were arriving, to compare what follows with.
 	uncorrected map[record.RefHash]counts.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
@@ -117,8 +115,7 @@ func New(o Options) *Publisher {
 // Wake tells the Publisher that a batch was committed. It does not block.
 func (p *Publisher) Wake() { backoff.Wake(p.committed) }
 
-// Run publishes changes at every interval, and when it is woken, until ctx ends or an attempt fails, and returns
-// the cause.
+// Run publishes changes at intervals, and when woken, until ctx ends or an attempt fails, and returns the cause.
 func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
 	p.forgetSums()
@@ -173,4 +170,58 @@ func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(term.lagging)), nil
+}
+
+// beginFull makes background work wait until end is called. At most one publication runs at a time.
+func (p *Publisher) beginFull() (end func()) {
+	ended := make(chan struct{})
+	p.full.Store(&ended)
+	return func() {
+		p.full.Store(nil)
+		close(ended)
+	}
+}
+
+// AwaitFullPublication blocks while everything is being published, or until ctx ends.
+func (p *Publisher) AwaitFullPublication(ctx context.Context) {
+	if ended := p.full.Load(); ended != nil {
+		select {
+		case <-*ended:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// isPublishingEverything reports whether everything is being published, or about to be: Redis is empty.
+func (p *Publisher) isPublishingEverything(ctx context.Context) bool {
+	if p.full.Load() != nil {
+		return true
+	}
+	_, err := p.Store.PublicationState(ctx)
+	return errors.Is(err, cache.ErrMiss)
+}
+
+const (
+	// burst is how much longer publications may take than the pauses between them before they rest.
+	burst = 5 * time.Second
+	// maxRest bounds the rest after a long publication: what is imported meanwhile should not wait.
+	maxRest = time.Second
+)
+
+// pace makes publications rest during a long import for as long as they take: it gets its share of the machine, and
+// batches are published together. The second of two ballots does not wait.
+type pace struct {
+	// ended is when the last publication ended, and owed how much longer they took lately than the pauses.
+	ended time.Time
+	owed  time.Duration
+}
+
+// rest returns how long to rest after a publication. One of everything, of which there is one a term, is not counted.
+func (p *pace) rest(began, ended time.Time, everything bool) time.Duration {
+	p.owed = max(0, p.owed-began.Sub(p.ended))
+	if !everything {
+		p.owed = min(p.owed+ended.Sub(began), burst+maxRest)
+	}
+	p.ended = ended
+	return max(0, p.owed-burst)
 }

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// rangesPerRecount bounds what one statement of a recount counts: a quarter of a second on one thread, and 64
-	// MB.
+	// rangesPerRecount bounds one statement of a recount: a quarter of a second on one thread, and 64 MB.
 	rangesPerRecount = 64
 	// recountInterval is the least time between two whole counts of a proposal or DAO.
 	recountInterval = time.Minute

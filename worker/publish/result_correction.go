@@ -116,8 +116,7 @@ func hasFlag(s counts.ProposalState, flag governance.QualityFlag) bool {
 	return slices.Contains(s.QualityFlags, string(flag))
 }
 
-// correctionReason returns why a result changed. Where ballots and statement did, what the new one is made of
-// decides.
+// correctionReason returns why a result changed; if ballots and statement did, by what the new one is made of.
 func correctionReason(was, is counts.ProposalState) governance.CorrectionReason {
 	known := was.StatedFingerprint != 0
 	late := was.Votes != is.Votes || !was.Power.Equal(is.Power) || known && broughtBallots(was, is)
@@ -175,8 +174,7 @@ const (
 	winnerField  = "result.choiceKey"
 )
 
-// figure is one figure of a result, as the vote summary shows it; text is nil if unknown, power where it is no
-// power.
+// figure is one figure of a result as callers see it; text is nil if unknown, power where it is none.
 type figure struct {
 	field string
 	text  *string

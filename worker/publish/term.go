@@ -28,32 +28,27 @@ const (
 	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible.
 	commitOverlap     = time.Minute
 	abandonedInterval = 30 * time.Second
-	// previousFormatInterval is the time between two checks whether workers of the previous cache format have
-	// ended.
+	// previousFormatInterval is between two checks whether workers of the previous cache format have ended.
 	previousFormatInterval = 10 * time.Second
 	// completeInterval is the time between two checks that read tables while nothing was committed.
 	completeInterval = 30 * time.Second
 )
 
-// leaderTerm is what a publisher remembers while it leads. Any error ends the term; the next goes by Redis and
-// warehouse.
+// leaderTerm is what a publisher remembers while it leads. Any error ends it; the next goes by what is stored.
 type leaderTerm struct {
 	publisher *Publisher
 	published cache.PublicationState
 	// began is when the step began, by this machine's clock: records that came since may be missing.
 	began time.Time
-	// processed holds the published batches of the overlap, with the time of their commit; nil until a publication
-	// was taken over.
+	// processed holds published batches of the overlap, with their commit; nil until a publication is taken over.
 	processed map[uuid.UUID]time.Time
-	// lagging holds the DAOs whose proposals do not sum to their ballots yet, laggingDAOs since when, for the
-	// metrics.
+	// lagging holds the DAOs whose proposals do not sum to their ballots yet, laggingDAOs since when.
 	lagging          map[string]bool
 	laggingDAOs      map[string]laggingDAO
 	checkedAbandoned time.Time
 	checkedPrevious  time.Time
 	voteCoverage     map[string]governance.VoteCoverage
-	// restored names the last restore of the warehouse, as runIDs do. It is read once: workers are stopped for a
-	// restore.
+	// restored names the last restore of the warehouse, as runIDs do; read once, as workers are stopped for one.
 	restored *string
 	follows  followTerm
 	// quiet is at which pulse nothing was to be published; nextDue is when the next proposal is due, zero for none.
@@ -63,8 +58,7 @@ type leaderTerm struct {
 	checkedForums bool
 }
 
-// step publishes what has changed, or everything when nothing is published. It may take a pulse of pulseAge for up
-// to date.
+// step publishes what has changed, or everything when nothing is published. A pulse may be of pulseAge.
 func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err error) {
 	defer panics.Caught(&err)
 	t.began = time.Now()
@@ -154,8 +148,7 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 		(t.nextDue.IsZero() || now.Before(t.nextDue))
 }
 
-// restoredFrom names the restore of the warehouse, if any: what is published may be of records that it does not
-// have.
+// restoredFrom names the restore of the warehouse, if any: it may lack records that are published.
 func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
 		restored, err := records.LastRestore(ctx, t.publisher.Warehouse)
@@ -290,8 +283,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	return t.publisher.Store.RetirePreviousFormat(ctx, previous)
 }
 
-// untold returns what batches and the clock have changed since the log of changes was written last; nothing before
-// the first publication.
+// untold returns what has changed since the log of changes was written; nothing before the first publication.
 func (t *leaderTerm) untold(
 	ctx context.Context, position *counts.ChangePosition, batches []records.CommittedBatch, since, now time.Time,
 ) (*Changes, error) {
@@ -474,8 +466,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	return nil
 }
 
-// heartbeat tells API nodes that everything committed by now is published. token is that of
-// cache.BeginFullPublication, or empty.
+// heartbeat tells nodes that all committed by now is published. token is of BeginFullPublication, or empty.
 func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string) error {
 	t.published.CommittedThrough = now.UnixMicro()
 	t.published.HeartbeatAt = governance.TimestampOf(t.began)
@@ -486,8 +477,7 @@ func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string)
 	return nil
 }
 
-// nextRevision is later than all before, and follows the warehouse's clock: workers' revisions are in the order of
-// their reads.
+// nextRevision is later than all before, and follows the warehouse's clock: it orders workers by their reads.
 func (t *leaderTerm) nextRevision(now time.Time) uint64 {
 	return max(uint64(now.UnixMicro()), t.published.Revision+1)
 }
