@@ -17,8 +17,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// changeMirror holds what is published, as one sees it who reads only the keys that the
-// stream of changes names.
+// changeMirror is what one sees who reads only the keys that the stream of changes names.
 type changeMirror struct {
 	*harness
 
@@ -39,7 +38,6 @@ func (h *harness) changes(after cache.ChangeID, limit int) cache.ChangeSlice {
 	return env.Must(h.store.Changes(h.t.Context(), after, limit))(h.t)
 }
 
-// follow reads the stream to its end, and what it names.
 func (m *changeMirror) follow() {
 	m.t.Helper()
 	for more := true; more; {
@@ -55,7 +53,6 @@ func (m *changeMirror) follow() {
 	}
 }
 
-// look returns what is served about a key.
 func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string]string {
 	h.t.Helper()
 	seen := map[string]string{}

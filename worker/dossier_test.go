@@ -24,7 +24,6 @@ import (
 
 var errNotYet = errors.New("not yet")
 
-// dossier waits until right returns true for a proposal's dossier.
 func (h *harness) dossier(key governance.ProposalKey, right func(governance.Dossier) bool) (d governance.Dossier) {
 	h.t.Helper()
 	env.Until(h.t, func() error {

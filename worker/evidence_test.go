@@ -24,7 +24,6 @@ func (h *harness) evidence(key governance.ProposalKey) (governance.Evidence, err
 	return evidence, err
 }
 
-// waitForEvidence waits until right returns true for a proposal's evidence.
 func (h *harness) waitForEvidence(key governance.ProposalKey, right func(governance.Evidence) bool) governance.Evidence {
 	h.t.Helper()
 	found, _ := waitFor(h, cache.EvidenceKey(key), right)
@@ -109,7 +108,6 @@ func TestProposalIsComparedWithItsCounterpart(t *testing.T) {
 	h.waitForEvidence(keyOf("dao.eth", "0xcc"), titleDiffers)
 }
 
-// endImport marks the source of the tests as read to its end.
 func (h *harness) endImport(of ...record.SourceRef) {
 	h.t.Helper()
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
@@ -117,8 +115,7 @@ func (h *harness) endImport(of ...record.SourceRef) {
 	env.MustDo(h.t, records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of, false))
 }
 
-// corrections waits until a proposal has votes and evidence of the same publication, and
-// returns its corrections without their times.
+// corrections waits until a proposal has votes and evidence of the same publication.
 func (h *harness) corrections(key governance.ProposalKey, votes governance.Decimal) []governance.Correction {
 	h.t.Helper()
 	publishedAt := h.waitForVotes(key, votes).DataAsOf

@@ -42,14 +42,12 @@ type listed struct {
 	SignalsVersion uint64
 }
 
-// list returns everything of a DAO, including what is to come.
 func (f *settledFeed) list(daoID string) listed {
 	f.t.Helper()
 	events, signals := f.feedOf(daoID)
 	return listed{events, signals, f.version(query.Events{DAOID: daoID}.Scope()), f.version(query.Signals{DAOID: daoID}.Scope())}
 }
 
-// feedOf returns all events and signals of a DAO, those to come included.
 func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []governance.SignalRow) {
 	h.t.Helper()
 	begin, ever := governance.Timestamp(1), hour(10_000)
@@ -79,7 +77,6 @@ func (f *settledFeed) listAll() map[string]listed {
 	return all
 }
 
-// pick returns one of some values.
 func pick[T any](f *settledFeed, values ...T) T { return values[f.random.IntN(len(values))] }
 
 // closedVote returns a vote of a source that has ended.

@@ -33,7 +33,6 @@ func (h *harness) readFeedPage(q query.Page, rows any) error {
 	return view.Decode(rows)
 }
 
-// anyTimeEvents selects all events of a DAO.
 func anyTimeEvents(daoID string) query.Events {
 	q := query.Events{
 		DAOID: daoID, From: new(hour(-1000)), To: new(hour(1000)), Basis: query.EventTimeOccurred,
@@ -42,8 +41,7 @@ func anyTimeEvents(daoID string) query.Events {
 	return q
 }
 
-// events returns the events of a DAO as type, confidence and hours from the beginning of the
-// test, the newest first.
+// events returns a DAO's events as type, confidence and hours from the beginning, the newest first.
 func (h *harness) events(daoID string) ([]string, error) {
 	var rows []governance.EventRow
 	err := h.readFeedPage(anyTimeEvents(daoID), &rows)
@@ -65,7 +63,6 @@ func (h *harness) waitForEvents(daoID string, want ...string) {
 	})
 }
 
-// signals returns the signals of a DAO for agents, by descending priority.
 func (h *harness) signals(daoID string) ([]governance.SignalRow, error) {
 	q := query.Signals{
 		DAOID: daoID, From: new(hour(-1000)), To: new(hour(1000)), Surface: governance.AgentSurface,
@@ -99,15 +96,12 @@ func hour(n int) governance.Timestamp {
 	return governance.TimestampOf(began.Add(time.Duration(n) * time.Hour))
 }
 
-// votedBetween returns a proposal with voting between two hours. It was created an hour
-// before.
 func votedBetween(id string, start, end int) *record.Proposal {
 	p := proposal(id)
 	p.CreatedAt, p.StartAt, p.EndAt = new(hour(start-1)), new(hour(start)), new(hour(end))
 	return p
 }
 
-// voteAt returns a ballot on proposal a, cast at an hour.
 func voteAt(voter, power, choice string, at int) *record.Ballot {
 	b := vote("a", voter, power)
 	b.Choices, b.ChoiceKey, b.RawChoice, b.VotedAt = []string{choice}, choice, choice, new(hour(at))
@@ -246,8 +240,7 @@ func TestSignalsGiveInvalidBallotsToNoChoice(t *testing.T) {
 	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40", "voting_opens_soon 35")
 }
 
-// waitForNames waits until the names of some DAOs are published: the versions of the lists that
-// show them change once more then.
+// waitForNames waits until names of DAOs are published: then the lists that show them change once more.
 func (h *harness) waitForNames(count int) {
 	h.t.Helper()
 	env.Until(h.t, func() error {

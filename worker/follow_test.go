@@ -15,7 +15,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// awaitStatus waits until the data status of a DAO, or with "" the global one, is as wanted.
 func (h *harness) awaitStatus(daoID string, want governance.DataStatus) {
 	h.t.Helper()
 	waitFor(h, cache.DataStatusKey(daoID), func(got governance.DataStatus) bool { return cmp.Equal(want, got) })
@@ -89,8 +88,7 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	})
 }
 
-// TestPublicationOfOneDAOLeavesNoOtherBehind changes the state of a source just before a
-// publication that does not write its DAO: the publication reads the new state, too.
+// TestPublicationOfOneDAOLeavesNoOtherBehind changes a source just before another DAO is published.
 func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
 	t.Parallel()
 
@@ -121,8 +119,7 @@ func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
 	await(governance.Complete, 40)
 }
 
-// TestNewestRecordsAreThoseOfThisPublication imports a vote on a proposal of one of the two sources
-// of a DAO: the publication that shows the vote states its time.
+// TestNewestRecordsAreThoseOfThisPublication imports a vote: what shows it states its time.
 func TestNewestRecordsAreThoseOfThisPublication(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

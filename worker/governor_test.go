@@ -30,7 +30,6 @@ func governorDAO() *record.DAO {
 	}}
 }
 
-// chainProposal returns a proposal as a chain states it, with voting between two hours.
 func chainProposal(number, state string, start, end int) *record.Proposal {
 	return &record.Proposal{
 		ProposalRef: record.ProposalRef{Provider: governance.Governor, ExternalID: governorID + "/" + number},
@@ -41,7 +40,6 @@ func chainProposal(number, state string, start, end int) *record.Proposal {
 	}
 }
 
-// tallyProposal returns the same proposal as Tally states it.
 func tallyProposal(id, number string) *record.Proposal {
 	p := chainProposal(number, "executed", -100, -50)
 	p.Provider, p.ExternalID, p.SourceID, p.Origin = governance.Tally, id, "harbor", ""
@@ -53,7 +51,6 @@ func keyAt(provider governance.Provider, externalID string) governance.ProposalK
 	return governance.Identity{DAOID: "harbor", Provider: provider, ExternalID: externalID}.ProposalKey()
 }
 
-// ballotOn returns a ballot on a proposal, with the power of each side.
 func ballotOn(p *record.Proposal, voter string, at int, sides map[string]string) *record.Ballot {
 	b := &record.Ballot{Proposal: p.ProposalRef, VoteID: p.ExternalID + "/" + voter, Voter: voter, VotedAt: new(hour(at)), TxHash: "0xt"}
 	var keys []string
@@ -215,8 +212,7 @@ func TestGovernorProposalWithoutVotesIsReady(t *testing.T) {
 	env.WantSame(t, "flags of a proposal with an empty description", []governance.QualityFlag{rules.BodyMissing, rules.TitleMissing}, got.QualityFlags)
 }
 
-// onlyOne checks that one of two proposals is published, and all sums are sums of its two
-// ballots.
+// onlyOne checks that one of two proposals is published, and sums are of its two ballots.
 func (h *harness) onlyOne(shown, hidden *record.Proposal) {
 	h.t.Helper()
 	here, there := keyAt(shown.Provider, shown.ExternalID), keyAt(hidden.Provider, hidden.ExternalID)
@@ -248,8 +244,7 @@ func (h *harness) onlyOne(shown, hidden *record.Proposal) {
 	h.waitForEvents("harbor", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 }
 
-// bothWithBallots returns the same proposal at its Governor and at Tally, each with the
-// records of the same two votes.
+// bothWithBallots returns a proposal at its Governor and at Tally, with records of the same two votes.
 func bothWithBallots() (onchain, mirror *record.Proposal, onchainRecords, mirrorRecords []record.Record) {
 	onchain, mirror = chainProposal("85", "queued", -100, -50), tallyProposal("2085", "85")
 	mirror.State = onchain.State

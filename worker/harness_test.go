@@ -30,8 +30,7 @@ func TestMain(m *testing.M) { env.Main(m) }
 const (
 	// soon bounds every step of these tests. Nothing waits for it when all is well.
 	soon = time.Minute
-	// leaseTTL is the lease of leaders: three quarters of it without a renewal ends their term, which
-	// must not happen because the machine is busy.
+	// leaseTTL is long: that the machine is busy must not end a term.
 	leaseTTL = 2 * soon
 )
 
@@ -58,13 +57,11 @@ func newWorker(t *testing.T) *harness {
 	return h
 }
 
-// start runs a leader and a filler until the end of the test.
 func (h *harness) start() {
 	h.startLeader(h.metrics)
 	h.startFiller()
 }
 
-// newHarnessOn is newHarness with a Redis that runs already.
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
 	url := env.DatabaseURL(t)
@@ -73,7 +70,6 @@ func newHarnessOn(t *testing.T, redisURL string) *harness {
 	return &harness{t, url, opened, env.Store(t, redisURL), env.RedisClient(t, redisURL), prometheus.NewRegistry()}
 }
 
-// options are what every leader of these tests has.
 func (h *harness) options() worker.Options {
 	return worker.Options{
 		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL, FillTimeout: soon,
@@ -94,20 +90,17 @@ func (h *harness) run(part func(context.Context)) (stop func()) {
 	return stop
 }
 
-// startLeader runs the leader of a worker, and returns how to stop it.
 func (h *harness) startLeader(metrics prometheus.Registerer) (stop func()) {
 	o := h.options()
 	o.Metrics = metrics
 	return h.run(worker.NewLeader(o).Run)
 }
 
-// append writes records as one batch.
 func (h *harness) append(all ...record.Record) {
 	h.t.Helper()
 	h.appendObserved(time.Now().UTC().Truncate(time.Millisecond), all...)
 }
 
-// appendObserved is append with the time at which the records are read upstream.
 func (h *harness) appendObserved(at time.Time, all ...record.Record) {
 	h.t.Helper()
 	env.Must(records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: at}, all))(h.t)
@@ -123,7 +116,6 @@ func (h *harness) waitForPublication() (published cache.PublicationState) {
 	return published
 }
 
-// read returns what a view holds, and the view.
 func read[T any](h *harness, key cache.Key) (value T, view cache.View, err error) {
 	h.t.Helper()
 	if view, err = h.store.View(h.t.Context(), key); err == nil {
@@ -132,7 +124,6 @@ func read[T any](h *harness, key cache.Key) (value T, view cache.View, err error
 	return value, view, err
 }
 
-// waitFor waits until right returns true for what a view holds.
 func waitFor[T any](h *harness, key cache.Key, right func(T) bool) (found T, view cache.View) {
 	h.t.Helper()
 	env.Until(h.t, func() (err error) {
@@ -161,7 +152,6 @@ func (h *harness) summary(key governance.ProposalKey) (governance.VoteSummary, c
 	return read[governance.VoteSummary](h, cache.VoteSummaryKey(key))
 }
 
-// waitForVotes waits until a proposal's summary states a number of votes.
 func (h *harness) waitForVotes(key governance.ProposalKey, want governance.Decimal) cache.View {
 	h.t.Helper()
 	_, view := waitFor(h, cache.VoteSummaryKey(key), func(s governance.VoteSummary) bool {
@@ -193,7 +183,6 @@ func proposal(id string) *record.Proposal {
 	}
 }
 
-// vote returns an undated ballot for the first choice.
 func vote(proposalID, voter, power string) *record.Ballot {
 	return &record.Ballot{
 		Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposalID},
@@ -206,7 +195,6 @@ func keyOf(dao, proposalID string) governance.ProposalKey {
 	return governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: proposalID}.ProposalKey()
 }
 
-// startFiller runs a filler until the end of the test.
 func (h *harness) startFiller() {
 	h.run(fill.New(fill.Options{
 		Warehouse: h.warehouse, Store: h.store, Timeout: soon, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),

@@ -22,8 +22,7 @@ import (
 
 const releaseTimeout = time.Second
 
-// Leader competes for the lease. While it holds it, it publishes, maintains sorted copies, derives the feed and
-// delivers it.
+// Leader competes for the lease, with which it publishes, maintains sorted copies, and derives and delivers the feed.
 type Leader struct {
 	Options
 	lease   *cache.Lease
@@ -93,8 +92,7 @@ func (l *Leader) Run(ctx context.Context) {
 	}
 }
 
-// lead works for as long as the lease is held, and returns why that ended: cache.ErrNotLeader if another worker
-// leads.
+// lead works for as long as the lease is held, and returns why that ended: ErrNotLeader if another worker leads.
 func (l *Leader) lead(ctx context.Context) error {
 	if err := l.lease.Acquire(ctx); err != nil {
 		return err
@@ -175,8 +173,7 @@ func (l *Leader) deletePreviousFormat(ctx context.Context) {
 	}
 }
 
-// invalidate tells API nodes, and caches in front of them, what was written. A lost message only delays: nodes poll
-// as well.
+// invalidate tells API nodes, and caches in front of them, what was written. Nodes poll as well.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
 	changed := written.Changed()
 	if err := l.Store.Notify(ctx, changed); err != nil && ctx.Err() == nil {

@@ -13,7 +13,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// primaryName is a verified primary name.
 func primaryName(voter, name string) *record.Name {
 	return &record.Name{Voter: voter, Source: governance.NameOfENS, Name: name, Verified: true}
 }

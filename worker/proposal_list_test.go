@@ -22,7 +22,6 @@ func (h *harness) readPage(q query.Page, payload any) error {
 	return err
 }
 
-// readView is readPage that returns the view, too.
 func (h *harness) readView(q query.Page, payload any) (cache.View, error) {
 	r := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), r)
@@ -35,13 +34,11 @@ func (h *harness) readView(q query.Page, payload any) (cache.View, error) {
 	return cache.View{}, fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version.Revision, err)
 }
 
-// inOrder selects the first page of a list of proposals.
 func inOrder(q query.Proposals) query.Proposals {
 	q.Order, q.Limit = query.ProposalsByUpdate, query.ShortPage
 	return q
 }
 
-// waitForRows waits until a page that is not older than its version shows these rows.
 func waitForRows[T any](h *harness, q query.Page, show func(T) string, want ...string) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
@@ -60,7 +57,6 @@ func waitForRows[T any](h *harness, q query.Page, show func(T) string, want ...s
 	})
 }
 
-// waitForList waits until a list has the proposals with these ids, in this order.
 func (h *harness) waitForList(q query.Proposals, want ...string) {
 	h.t.Helper()
 	waitForRows(h, q, func(row cache.ProposalRow) string { return row.Item.Identity.ExternalID }, want...)
@@ -188,7 +184,6 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 	}
 }
 
-// waitForResolved waits until a search has these candidates with their matches.
 func (h *harness) waitForResolved(filter query.Resolve, want ...string) {
 	h.t.Helper()
 	waitForRows(h, filter.Canonical(), func(found governance.ProposalCandidate) string {

@@ -73,8 +73,7 @@ func TestCorruptViewIsRepublishedOnRequest(t *testing.T) {
 	})
 }
 
-// A failover to a lagging replica looks the same: other run ids, and the last writes are
-// missing.
+// A failover to a lagging replica looks the same: other run ids, and the last writes are missing.
 func TestWritesLostInARedisRestartAreRepublished(t *testing.T) {
 	t.Parallel()
 	server := env.Redis(t)
@@ -101,8 +100,8 @@ func TestWritesLostInARedisRestartAreRepublished(t *testing.T) {
 	})
 }
 
-// appendEndingSoon appends a proposal that ends soon, and waits until before returns nil,
-// which has to happen before the end. If it does not, it tries again with a later end.
+// appendEndingSoon appends a proposal that ends soon, and waits until before returns nil, which has to be before the
+// end: else it tries again.
 func (h *harness) appendEndingSoon(p *record.Proposal, before func() error) {
 	h.t.Helper()
 	var err error
@@ -252,7 +251,6 @@ func TestMismatchedSumsAreWithheldAfterAFlush(t *testing.T) {
 	})
 }
 
-// publishOnce publishes a ballot on proposal a, and stops the leader.
 func (h *harness) publishOnce() cache.PublicationState {
 	h.t.Helper()
 	h.append(proposal("a"), vote("a", "0x1", "1"))
@@ -290,7 +288,6 @@ func (h *harness) publishedInFull(before cache.PublicationState, also func() err
 	return h.waitForPublication()
 }
 
-// writeState writes the state of a leader with another clock.
 func (h *harness) writeState(published cache.PublicationState) {
 	h.t.Helper()
 	lease := h.store.NewLease(leaseTTL)

@@ -39,7 +39,6 @@ func (h *harness) topic(key governance.TopicKey) (governance.ForumTopicDetail, c
 	return read[governance.ForumTopicDetail](h, cache.TopicDetailKey(key))
 }
 
-// waitForTopic waits until has returns true for a topic's detail.
 func (h *harness) waitForTopic(key governance.TopicKey, has func(governance.ForumTopicDetail) bool) cache.View {
 	h.t.Helper()
 	_, view := waitFor(h, cache.TopicDetailKey(key), has)
@@ -48,8 +47,7 @@ func (h *harness) waitForTopic(key governance.TopicKey, has func(governance.Foru
 
 func anyTopic(governance.ForumTopicDetail) bool { return true }
 
-// waitForTopicList waits until the topic list of a DAO, or of all DAOs for "", has these
-// keys.
+// waitForTopicList waits until the topic list of a DAO, or of all DAOs for "", has these keys.
 func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
@@ -75,7 +73,6 @@ func (h *harness) topicVersion(daoID string) uint64 {
 	return h.version(query.Topics{DAOID: daoID}.Scope())
 }
 
-// waitForTopicVersion waits until the version of a DAO's topic list is after a revision.
 func (h *harness) waitForTopicVersion(daoID string, past uint64) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
@@ -295,8 +292,7 @@ func TestTopicsSurviveARedisFlush(t *testing.T) {
 	}
 }
 
-// The next leader completes what a leader leaves behind that dies between records and
-// views.
+// The next leader completes what one leaves behind that dies between records and views.
 func TestNewLeaderComparesEveryForum(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

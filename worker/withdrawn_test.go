@@ -20,18 +20,15 @@ import (
 	"pnyx/worker"
 )
 
-// observed is the time at which every record of these tests is read upstream, so that two
-// warehouses with the same records answer the same.
+// observed is when every record is read upstream: warehouses with the same records answer the same.
 var observed = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 
-// keep writes records as one batch, observed at the same time as all others.
 func (h *harness) keep(all ...record.Record) {
 	h.t.Helper()
 	h.appendObserved(observed, all...)
 }
 
-// settle publishes what is pending. The publication is cut off at one of its steps first:
-// once Redis is written, or once the states are.
+// settle publishes what is pending, cut off first once Redis is written, or once the states are.
 func (h *harness) settle(cutOff string) {
 	h.t.Helper()
 	attempt := func(cutOff string) error {
@@ -53,7 +50,6 @@ func (h *harness) settle(cutOff string) {
 	env.MustDo(h.t, attempt(""))
 }
 
-// dated returns a proposal of dao.eth whose vote has ended.
 func dated(id string, day int) *record.Proposal {
 	p := proposal(id)
 	start := governance.TimestampOf(observed.AddDate(0, 0, day-60))
@@ -103,7 +99,6 @@ func (h *harness) answers(proposals []string) map[string]string {
 	return answers
 }
 
-// payload returns what a view holds, or "none".
 func (h *harness) payload(key cache.Key) string {
 	h.t.Helper()
 	view, err := h.store.View(h.t.Context(), key)
@@ -116,7 +111,6 @@ func (h *harness) payload(key cache.Key) string {
 	return hex.EncodeToString(view.Payload)
 }
 
-// list describes rows, without the revisions of their publication.
 func (h *harness) list(rows any, err error) string {
 	h.t.Helper()
 	if err != nil {
@@ -192,8 +186,7 @@ func (d *deletions) all() (records []record.Record) {
 	return records
 }
 
-// checkFresh compares what is served with what a warehouse that always had the records as
-// they are serves.
+// checkFresh compares answers with those of a warehouse that always had the records as they are.
 func (d *deletions) checkFresh(t *testing.T, h *harness) {
 	t.Helper()
 	fresh := newHarness(t)
@@ -227,7 +220,6 @@ func TestLongHistoriesOfWithdrawnRecordsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// publish changes a record, and returns what is served then.
 func (d *deletions) publish(h *harness, cutOff string, changed ...record.Record) map[string]string {
 	h.t.Helper()
 	h.keep(changed...)
@@ -235,7 +227,6 @@ func (d *deletions) publish(h *harness, cutOff string, changed ...record.Record)
 	return h.answers(d.proposals)
 }
 
-// changed returns a copy of a proposal with a change.
 func (d *deletions) changed(t *testing.T, id string, change func(*record.Proposal)) *record.Proposal {
 	t.Helper()
 	was, isProposal := d.records[id].(*record.Proposal)
@@ -247,8 +238,7 @@ func (d *deletions) changed(t *testing.T, id string, change func(*record.Proposa
 	return &p
 }
 
-// A proposal that is flagged shows itself, and all others as if it were withdrawn: lists, sums, rankings,
-// timelines, events and signals are the same.
+// A flagged proposal shows itself, and all others as if it were withdrawn: lists, sums, events and signals.
 func TestWithdrawnOrFlaggedProposalIsServedAgainOnceItIsBack(t *testing.T) {
 	t.Parallel()
 	h, d := newHarness(t), newDeletions(0)

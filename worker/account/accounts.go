@@ -106,8 +106,7 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// watch passes on what there is to do until ctx ends: found has room for what was read last, payments for one
-// signal.
+// watch passes on what there is to do: found has room for what was read last, payments for one signal.
 func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payments chan<- struct{}) {
 	for ctx.Err() == nil {
 		pause := tokenInterval

@@ -60,8 +60,7 @@ func (l *ledger) run(ctx context.Context, due <-chan struct{}) {
 	}
 }
 
-// update writes queued payments, deletes expired ones from Redis, and then gives Redis and ledger what either may
-// have lost.
+// update writes queued payments, deletes expired ones, and gives Redis and ledger what either has lost.
 func (l *ledger) update(ctx context.Context) error {
 	if err := l.moveQueue(ctx); err != nil {
 		return err

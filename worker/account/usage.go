@@ -69,8 +69,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 	return nil
 }
 
-// decode decodes counters, and returns their tokens. One that does not decode is dropped: kept, it would block the
-// queue.
+// decode drops counters that do not decode, which would block the queue, and returns the tokens of the others.
 func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter) (usage []stored.Usage, tokenIDs []string) {
 	// Callers without a token have the empty id.
 	seen := map[string]bool{"": true}

@@ -32,14 +32,12 @@ func newBench(t *testing.T) *bench {
 	return &bench{t, env.Warehouse(t), store, url}
 }
 
-// open returns the log as another process sees it.
 func (b *bench) open(format string) *changelog.Log {
 	return changelog.New(changelog.Options{
 		Warehouse: b.warehouse, Store: b.store, Format: format, OnChanges: func(int, int64) {},
 	})
 }
 
-// publish states that everything is published, with the epoch of the log.
 func (b *bench) publish(log *changelog.Log) changelog.Told {
 	b.Helper()
 	told := env.Must(log.Open(b.Context()))(b)
@@ -59,7 +57,6 @@ func (b *bench) add(log *changelog.Log, keys ...string) {
 	env.WantError(b, nil, log.Add(b.Context(), changes, nil))
 }
 
-// read returns the keys after a place, in their order.
 func (b *bench) read(after cache.ChangeID) (keys []string, slice cache.ChangeSlice) {
 	b.Helper()
 	slice = env.Must(b.store.Changes(b.Context(), after, 100_000))(b)

@@ -107,8 +107,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// carriesMore reports whether a call has commands or orders that are not decoded, or lets happen what it has the
-// hash of.
+// carriesMore reports whether a call has orders that are not decoded, or lets happen what it has the hash of.
 func carriesMore(d *abi.Decoded) bool {
 	more := ""
 	switch {

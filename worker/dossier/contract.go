@@ -29,8 +29,7 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
-// otherMeanings returns what actions mean that was stored otherwise, before the DAO's contracts or newer functions
-// were known.
+// otherMeanings returns what actions mean that was stored otherwise, before functions were known.
 func (f *Facts) otherMeanings(decoded []abi.Decoded, stored []records.Meaning) (other []records.Meaning) {
 	for i := range decoded {
 		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])

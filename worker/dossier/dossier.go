@@ -50,8 +50,7 @@ type Facts struct {
 	// EarlierOmitted counts those beyond maxEarlier.
 	Before         []EarlierAction
 	EarlierOmitted int
-	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of their
-	// addresses before.
+	// Observed is what nodes showed, nil for nothing; Histories what the DAO knew of the addresses before.
 	Observed  *records.Observation
 	Histories map[string]AddressHistory
 	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
@@ -77,14 +76,12 @@ type composer struct {
 	before  history
 	sources []governance.DossierSource
 	decoded []abi.Decoded
-	// payments are what calls move; sums are places of sums by chain, token, recipient, sender, and whether an
-	// amount is stated.
+	// payments are what calls move, sums the places of sums by chain, token, recipient, sender and whether stated.
 	payments []payment
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// called are contracts that calls call, <chain>:<address>; calls counts inner calls, callers are in whose name
-	// they are made.
+	// called are called contracts, <chain>:<address>, callers in whose name inner calls are made, which calls counts.
 	called  map[string]bool
 	calls   int
 	callers []string

@@ -37,7 +37,6 @@ func at(hours int) *governance.Timestamp {
 	return &t
 }
 
-// call is a call with words as arguments.
 func call(t *testing.T, target, signature string, words ...string) record.Action {
 	t.Helper()
 	selector := abi.SelectorOf(signature)
@@ -131,7 +130,6 @@ func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []gov
 	return d, sources
 }
 
-// resolves reports whether a JSON pointer names a part of a document.
 func resolves(t *testing.T, document json.RawMessage, pointer string) bool {
 	t.Helper()
 	var part any
@@ -345,7 +343,6 @@ func TestPowerIsTaken(t *testing.T) {
 	}
 }
 
-// batch is a multisend of calls.
 func batch(t *testing.T, calls ...record.Action) record.Action {
 	t.Helper()
 	packed := ""

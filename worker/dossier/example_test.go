@@ -75,7 +75,6 @@ func bytesCall(t *testing.T, target, signature string, content []byte, words ...
 	return a
 }
 
-// safe is a transaction of a Safe that runs the code of a call in its own name.
 func safe(t *testing.T, inside record.Action) record.Action {
 	t.Helper()
 	signature := "execTransactionFromModule(address,uint256,bytes,uint8)"

@@ -125,8 +125,7 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	}
 }
 
-// isBatchOfSafe reports whether other code only makes calls, which are decoded: a multisend of Safe, and no other
-// of that name.
+// isBatchOfSafe reports whether other code makes decoded calls alone: a multisend of Safe, no other of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
@@ -200,8 +199,7 @@ func (c finder) permissionAt(pointer string) int {
 	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
 
-// holderAt returns, in one of the formats, the address that a call grants power to or takes it from; empty for
-// none.
+// holderAt returns, formatted, the address that a call grants power to or takes it from; empty for none.
 func (c finder) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
 	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
@@ -277,8 +275,7 @@ type payment struct {
 	governance.DossierTransfer
 	chain string
 	in    *governance.DossierInText
-	// call and sum are the JSON pointers of the call, to which findings about its first payment point, and of the
-	// sum in effects.
+	// call and sum are JSON pointers: of the call, for findings about its first payment, and of the sum in effects.
 	call, sum string
 	first     bool
 }
@@ -335,8 +332,7 @@ func (c finder) sumsOf() map[[3]string]sum {
 	return sums
 }
 
-// isStated reports whether the text states the sum of the token's payments, all of one amount, or of those to the
-// recipient.
+// isStated reports whether the text states the sum of a token's equal payments, or of those to the recipient.
 func (p payment) isStated(c *composer, sums map[[3]string]sum) bool {
 	keys := p.keys()
 	states := func(key [3]string) bool {

@@ -28,8 +28,7 @@ func (f *Facts) Concerned() (addresses []string) {
 
 // history is what the DAO's executed proposals did before.
 type history struct {
-	// paid are the proposals that last paid an address of a chain; settings the values that were shown, or set
-	// last.
+	// paid are the proposals that last paid an address of a chain, settings the values shown or set last.
 	paid     map[[2]string]governance.ProposalKey
 	settings map[string]string
 }
@@ -68,8 +67,7 @@ func historyOf(f Facts) history {
 
 // setting is a value that a call sets.
 type setting struct {
-	// key is chain, contract, function and leading arguments that say which; empty for what replaces no value.
-	// value are the others.
+	// key is chain, contract, function and arguments that say which; empty for what replaces no value.
 	key, value string
 }
 

@@ -27,8 +27,7 @@ import (
 	"pnyx/worker/dossier"
 )
 
-// observed adds what a node showed of the actions: a token of six decimals, a recipient without code, and a
-// simulation with a result.
+// observed adds what a node showed: a token of six decimals, a recipient without code, and a simulation.
 func observed(f dossier.Facts, result, reason string) dossier.Facts {
 	simulation := &governance.DossierSimulation{
 		Method: new("eth_simulateV1"), Executor: governor, Block: "900", At: *at(99), Result: result, Reason: governance.OptionalText(reason),
@@ -185,13 +184,11 @@ func TestTokensOfNodes(t *testing.T) {
 	}
 }
 
-// voted is a proposal with who voted on it.
 type voted struct {
 	dao, proposer string
 	flagged       bool
-	// start and end are in hours.
-	start, end int
-	voters     []string
+	start, end    int
+	voters        []string
 }
 
 func store(t *testing.T, w *warehouse.Warehouse, all []record.Record) {

@@ -90,8 +90,7 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 	return found, nil
 }
 
-// ReadActions reads what findings about actions rest on. Proposal, Actions, and identity and proposer in Detail are
-// set.
+// ReadActions reads what findings about actions rest on. Proposal, Actions and much of Detail are set before.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
@@ -210,8 +209,7 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads the topics until the windows end, and, if it compares, when those of compared proposals were
-// opened.
+// readTopics reads the topics until the windows end, and, if it compares, when those of others were opened.
 func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}

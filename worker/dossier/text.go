@@ -166,8 +166,7 @@ func namesPower(text string) bool {
 	return slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// plainRune returns a character as in English: a digit of any script, a space of any width; -1 for one without
-// width or a mark.
+// plainRune returns a character as in English: digits of any script, spaces of any width; -1 for one without.
 func plainRune(r rune) rune {
 	switch {
 	case r == '*', r == '`':

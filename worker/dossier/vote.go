@@ -500,8 +500,7 @@ func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
 	}, func(a, b *pages.CountedBallot) int { return b.Power.Cmp(a.Power) })
 }
 
-// ordered returns ballots by a key, those with equal ones as ties says or as they were. It moves keys instead of
-// ballots.
+// ordered returns ballots by a key, then as ties says, then as they were. It moves keys instead of ballots.
 func ordered(
 	ballots []pages.CountedBallot, key func(*pages.CountedBallot) int64, ties func(a, b *pages.CountedBallot) int,
 ) []pages.CountedBallot {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -70,16 +71,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 func storedEffects(
 	effects governance.DossierEffects, findings []governance.Finding, calls []records.Meaning,
 ) (stored counts.ProposalEffects, err error) {
-	var list []any
-	for _, transfer := range effects.Transfers {
-		list = append(list, transfer)
-	}
-	for _, permission := range effects.Permissions {
-		list = append(list, permission)
-	}
-	for _, setting := range effects.Settings {
-		list = append(list, setting)
-	}
+	list := slices.Concat(anys(effects.Transfers), anys(effects.Permissions), anys(effects.Settings))
 	encode := func(list any, n int) (text []byte) {
 		if n > 0 && err == nil {
 			text, err = json.Marshal(list)
@@ -93,6 +85,8 @@ func storedEffects(
 	}
 	return stored, nil
 }
+
+func anys[T any](of []T) []any { return warehouse.Values(of, func(one T) any { return one }) }
 
 // addFindings adds to the facts what a signal about the findings needs.
 func (p proposal) addFindings(f *rules.VoteFacts) {

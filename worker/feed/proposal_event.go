@@ -151,8 +151,7 @@ func (p proposal) closedEarly() bool {
 		r.EndAt != nil && *r.EndAt > r.ObservedAt
 }
 
-// eventRows returns the rows of events that nobody recorded. discovered says when stored ones were discovered,
-// which stays.
+// eventRows returns the rows of events that nobody recorded. discovered is when stored ones were, which stays.
 func (p proposal) eventRows(discovered map[string]governance.Timestamp) []feed.FeedEvent {
 	var rows []feed.FeedEvent
 	facts := p.facts()

@@ -45,8 +45,7 @@ func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.Record
 	if err != nil {
 		return err
 	}
-	// Types that this version does not know are not shown, nor is what is about a withdrawn proposal: it has no
-	// DAO.
+	// Unknown types are not shown, nor is what is about a withdrawn proposal: it has no DAO.
 	for _, event := range events {
 		if event.DAOID != "" && slices.Contains(rules.EventTypeNames(), event.Event.Type) {
 			rows.events = append(rows.events, recordedEvent(event))

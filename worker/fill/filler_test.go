@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -22,7 +23,6 @@ import (
 	"pnyx/test/env"
 )
 
-// newFiller returns a filler without a warehouse.
 func newFiller(store *cache.Store, timeout time.Duration, log io.Writer) *Filler {
 	return New(Options{Store: store, Timeout: timeout, Logger: slog.New(slog.NewTextHandler(log, nil)), Metrics: prometheus.NewRegistry()})
 }
@@ -164,8 +164,7 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-// A dossier whose callers do not wait is made however late and slow it is, or it would be pending
-// for ever.
+// A dossier whose callers do not wait is made however late and slow, or it would be pending for ever.
 func TestAKeptPageIsMadeAfterTheDeadlineAndTheTimeout(t *testing.T) {
 	t.Parallel()
 	store := env.Store(t, env.EmbeddedRedis(t))
@@ -347,4 +346,56 @@ func TestOneIdleWorkerWaitsForAllKinds(t *testing.T) {
 			t.Error("got a worker that waits on, want it to end with its context")
 		}
 	})
+}
+
+// lateHeartbeat holds the first heartbeat back until the fill is completed, or no longer wants it.
+type lateHeartbeat struct {
+	begun, completed, ended chan struct{}
+}
+
+func (h lateHeartbeat) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook holds the pipeline that begins with SET back, and waits for that of Fills.Complete.
+func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		switch cmds[0].Name() {
+		case "set":
+			close(h.begun)
+			defer close(h.ended)
+			select {
+			case <-h.completed:
+				return next(context.WithoutCancel(ctx), cmds)
+			case <-ctx.Done():
+				cmds[0].SetErr(ctx.Err())
+				return ctx.Err()
+			}
+		case "eval":
+			defer close(h.completed)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
+	t.Parallel()
+	url := env.EmbeddedRedis(t)
+	store := env.Store(t, url)
+	hook := lateHeartbeat{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	cache.Client(store.Conn()).AddHook(hook)
+	filler := New(Options{
+		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	filler.kinds[query.KindBallots] = kindOfPage{build: func(context.Context, *page, cache.PageRequest) (any, error) {
+		<-hook.begun
+		return nil, errAbsent
+	}, setSize: 1}
+	filler.fill(t.Context(), []cache.Fill{{
+		Page:     cache.NewPageRequest(query.Ballots{Proposal: "p1_x"}),
+		Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
+	}}, func() {})
+	<-hook.ended
+	pending := env.Must(env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result())(t)
+	env.Want(t, 0, len(pending), "the pending pages", pending, "none: the page would not be enqueued again")
 }

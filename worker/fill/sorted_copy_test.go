@@ -31,7 +31,6 @@ var walkedRef = record.ProposalRef{Provider: governance.Snapshot, ExternalID: "w
 // walkedBallots is no multiple of the sizes of pages: the last page is shorter.
 const walkedBallots = 2050
 
-// walked is a proposal with a sorted copy.
 type walked struct {
 	*testing.T
 
@@ -120,7 +119,6 @@ func (w *walked) walk(order query.BallotOrder, shown int, between func(read int)
 	}
 }
 
-// counted returns the ballots as the table itself has them.
 func (w *walked) counted(order query.BallotOrder) (voters []string) {
 	w.Helper()
 	q := query.Ballots{Proposal: walkedKey, Order: order}

@@ -91,7 +91,6 @@ func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
 	e.wantTold(before, want)
 }
 
-// wantTold checks that each of some keys has a row of changes.
 func (e *electorate) wantTold(since cache.ChangeID, want map[string]bool) {
 	e.t.Helper()
 	for _, row := range e.changes(since).Rows {
@@ -177,8 +176,7 @@ func (b *beforeCommand) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 	return next
 }
 
-// dieAfterTopics publishes topics, and has the leader die before it announces them. Another
-// one takes over.
+// dieAfterTopics publishes topics, and has the leader die before it announces them. Another takes over.
 func (e *electorate) dieAfterTopics() {
 	e.t.Helper()
 	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
@@ -196,8 +194,7 @@ func (e *electorate) dieAfterTopics() {
 	e.takeOver()
 }
 
-// noteListed returns the proposals and topics that are added to the stream of changes from
-// now on, when the lists of all DAOs have a new version.
+// noteListed returns what is added to the stream of changes when the lists of all DAOs have a new version.
 func (e *electorate) noteListed() (listed map[string]bool) {
 	e.t.Helper()
 	version := func(scope query.Scope) uint64 {

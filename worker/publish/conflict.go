@@ -12,68 +12,49 @@ import (
 
 // conflictsWithin returns what is at odds in one provider's data: statements with ballots, or with each other.
 func (e *evaluation) conflictsWithin() []governance.Warning {
-	return slices.Concat(
-		e.rejectsConflict(), e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
+	return slices.Concat(e.ballotConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
 // upstreamFlags says whether upstream's figures do not follow from the same ballots.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 	stated := e.proposal.StatedVotes
 	more := e.result.ready() && stated != nil && e.ballots.Votes > *stated
+	differs := func(w governance.Warning) bool { return w.Code == rules.TotalDiffers || w.Code == rules.ScoresDiffer }
 	return raised(map[governance.QualityFlag]bool{
-		rules.TotalsDifferUpstream: more || len(e.totalConflict()) > 0 || len(e.scoreConflicts()) > 0,
+		rules.TotalsDifferUpstream: more || slices.ContainsFunc(e.conflicts, differs),
 	})
 }
 
-// hasAllBallots reports whether as many ballots are stored as upstream states: only then, figures are compared.
-func (e *evaluation) hasAllBallots() bool {
-	stated := e.proposal.StatedVotes
-	if stated == nil {
-		return e.result.ready() && e.proposal.Provider.HasEveryBallot()
+// ballotConflicts compares stored ballots with what upstream states: their sums only where there are at least as many.
+func (e *evaluation) ballotConflicts() (found []governance.Warning) {
+	p, votes, total := e.proposal, e.proposal.StatedVotes, e.proposal.StatedScoresTotal
+	held := string(governance.CountOf(e.ballots.Votes))
+	if p.LacksBallots && e.result.coverage != governance.Complete {
+		found = append(found, rules.NewWarning(rules.BallotsRejected, map[string]string{"held": held}))
 	}
-	return e.result.ready() && e.ballots.Votes >= *stated
-}
-
-func (e *evaluation) rejectsConflict() []governance.Warning {
-	if !e.proposal.LacksBallots || e.result.coverage == governance.Complete {
-		return nil
+	if !e.result.ready() {
+		return found
 	}
-	return warning(rules.BallotsRejected, map[string]string{"held": string(governance.CountOf(e.ballots.Votes))})
-}
-
-func (e *evaluation) votesConflict() []governance.Warning {
-	stated := e.proposal.StatedVotes
-	if !e.result.ready() || stated == nil || *stated == e.ballots.Votes {
-		return nil
+	if votes != nil && *votes != e.ballots.Votes {
+		found = append(found, rules.NewWarning(rules.VotesDiffer, map[string]string{
+			"upstream": string(governance.CountOf(*votes)), "held": held,
+		}))
 	}
-	return warning(rules.VotesDiffer, map[string]string{
-		"upstream": string(governance.CountOf(*stated)),
-		"held":     string(governance.CountOf(e.ballots.Votes)),
-	})
-}
-
-func (e *evaluation) totalConflict() []governance.Warning {
-	stated := e.proposal.StatedScoresTotal
-	if stated == nil || !e.hasAllBallots() || !e.result.totalDiffers(e.proposal) {
-		return nil
+	if votes == nil && !p.Provider.HasEveryBallot() || votes != nil && e.ballots.Votes < *votes {
+		return found
 	}
-	return warning(rules.TotalDiffers, map[string]string{
-		"upstream": stated.String(), "held": e.ballots.Power.String(),
-	})
-}
-
-func (e *evaluation) scoreConflicts() []governance.Warning {
-	if !e.hasAllBallots() {
-		return nil
+	if total != nil && e.result.totalDiffers(p) {
+		found = append(found, rules.NewWarning(rules.TotalDiffers, map[string]string{
+			"upstream": total.String(), "held": e.ballots.Power.String(),
+		}))
 	}
-	var conflicts []governance.Warning
-	for _, i := range e.result.scoresThatDiffer(e.proposal) {
-		conflicts = append(conflicts, warning(rules.ScoresDiffer, map[string]string{
+	for _, i := range e.result.scoresThatDiffer(p) {
+		found = append(found, rules.NewWarning(rules.ScoresDiffer, map[string]string{
 			"choiceKey": e.result.choices[i].Key,
-			"upstream":  e.proposal.StatedScores[i].String(), "held": e.result.counted[i].Power.String(),
-		})...)
+			"upstream":  p.StatedScores[i].String(), "held": e.result.counted[i].Power.String(),
+		}))
 	}
-	return conflicts
+	return found
 }
 
 // differ reports whether amounts differ in upstream's precision: floating point of Snapshot is off by up to 10⁻⁹.
@@ -90,21 +71,21 @@ func (e *evaluation) stateConflicts() []governance.Warning {
 	isOpen := governance.IsOpenState
 	var conflicts []governance.Warning
 	if !governance.IsKnownState(p.State) {
-		return warning(rules.StateUnknown, map[string]string{"state": p.State})
+		return []governance.Warning{rules.NewWarning(rules.StateUnknown, map[string]string{"state": p.State})}
 	}
 	if outcome, stated := governance.DAOStatusOutcome(p.UpstreamStatus); stated && p.State != "" {
 		openThere := isOpen(p.UpstreamStatus)
 		if isOpen(p.State) != openThere && (openThere || outcome != governance.Unknown) {
-			conflicts = warning(rules.StatusDiffers, map[string]string{
+			conflicts = append(conflicts, rules.NewWarning(rules.StatusDiffers, map[string]string{
 				"state": p.State, "status": p.UpstreamStatus,
-			})
+			}))
 		}
 	}
 	// Where only the day of the end is known, the vote may have ended late on that day.
 	if isOpen(p.State) && p.EndAt != nil && !p.EndDayOnly && *p.EndAt < p.ObservedAt {
-		conflicts = append(conflicts, warning(rules.StateOutdated, map[string]string{
+		conflicts = append(conflicts, rules.NewWarning(rules.StateOutdated, map[string]string{
 			"state": p.State, "endAt": p.EndAt.String(), "observedAt": p.ObservedAt.String(),
-		})...)
+		}))
 	}
 	return conflicts
 }
@@ -124,9 +105,9 @@ func (e *evaluation) outcomeConflict() []governance.Warning {
 	if counted == governance.Unknown || agree {
 		return nil
 	}
-	return warning(rules.OutcomeDiffersFromVotes, map[string]string{
+	return []governance.Warning{rules.NewWarning(rules.OutcomeDiffersFromVotes, map[string]string{
 		"stated": string(outcome), "counted": string(counted),
-	})
+	})}
 }
 
 func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warning {
@@ -169,8 +150,4 @@ func outcomesDiffer(here, there governance.Outcome) bool {
 		there = governance.Passed
 	}
 	return here != there
-}
-
-func warning(code governance.WarningCode, details map[string]string) []governance.Warning {
-	return []governance.Warning{rules.NewWarning(code, details)}
 }

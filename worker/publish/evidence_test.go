@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// sources returns where the evidence says that each field came from.
 func sources(p records.Proposal, ballots ballots) map[string]governance.Provenance {
 	p.ObservedAt = *in(-10)
 	a := evaluate(p, "dao", ballots, now)

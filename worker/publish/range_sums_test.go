@@ -28,15 +28,12 @@ type cast struct {
 // ballotStore is a warehouse of one proposal in memory, with its journal.
 type ballotStore struct {
 	casts map[string]cast
-	// open are the batches whose records are being written, and pending those that are
-	// committed and that no publication has completed.
+	// open batches are being written, pending ones committed, and no publication has completed them.
 	open, pending []*journaled
 }
 
-// journaled is a batch. voters is nil where it names none.
 type journaled struct {
-	voters map[string]bool
-	// records are still to be written.
+	voters  map[string]bool
 	records []cast
 	written bool
 }
@@ -52,7 +49,6 @@ func (a cast) counts(b cast) bool {
 	return a.voteID > b.voteID
 }
 
-// totals counts the voters of a range, by the definition.
 func (s *ballotStore) totals(r counts.VoterRange) counts.VoteTotals {
 	latest, casts := map[string]cast{}, map[string]int{}
 	for _, c := range s.casts {
@@ -79,8 +75,7 @@ func (s *ballotStore) totals(r counts.VoterRange) counts.VoteTotals {
 	return sum
 }
 
-// begin opens a batch that changes some voters' ballots at random: first votes, recasts,
-// equal times, corrections and withdrawals. Few batches do not name their voters.
+// begin opens a batch of first votes, recasts, equal times, corrections and withdrawals. Few name no voters.
 func (s *ballotStore) begin(random *rand.Rand) {
 	b := &journaled{voters: map[string]bool{}}
 	for range 1 + random.IntN(3) {
@@ -124,7 +119,6 @@ func (s *ballotStore) pendingVoters() (voters map[string]bool, all bool) {
 	return voters, all
 }
 
-// starts divides the voters at random.
 func starts(random *rand.Rand) (found []string) {
 	for voter := range 24 {
 		if random.IntN(4) == 0 {
@@ -135,22 +129,19 @@ func starts(random *rand.Rand) (found []string) {
 	return found
 }
 
-// history is a worker that publishes one proposal from a ballotStore. It and the imports
-// die between any two steps.
+// history is a worker that publishes one proposal. It and the imports die between any two steps.
 type history struct {
 	t      *testing.T
 	seed   uint64
 	random *rand.Rand
 	store  *ballotStore
 	sums   *rangeSums[string, counts.VoteTotals]
-	// publishing are the batches that the current publication has read; nil for none.
-	// touched and counted tell how far it is.
+	// publishing are batches that the publication has read; touched and counted tell how far it is.
 	publishing       []*journaled
 	touched, counted bool
 	// sum is what it has counted, and published the sum of the last one that was completed.
 	sum, published counts.VoteTotals
-	// counting is the count that runs in the background, of which the first len(parts)
-	// ranges are counted.
+	// counting is the background count, of which the first len(parts) ranges are counted.
 	counting *wholeCount
 	ranges   []counts.VoterRange
 	parts    []counts.VoteTotals
@@ -165,7 +156,6 @@ func newHistory(t *testing.T, seed uint64) *history {
 	}
 }
 
-// step does one thing that can happen.
 func (h *history) step() {
 	steps := []struct {
 		name   string
@@ -190,16 +180,14 @@ func (h *history) step() {
 	}
 }
 
-// abandon ends the imports. Their batches are committed later with the records that are
-// written.
+// abandon ends the imports. Batches are committed later with the records that are written.
 func (h *history) abandon() {
 	for _, b := range h.store.open {
 		b.records = nil
 	}
 }
 
-// publish does the next step of a publication. Where no records are written but the records of
-// batches that it has read, the sum is the sum of all ballots.
+// publish does the next step of a publication. Of batches that it has read whole, the sum is that of all ballots.
 func (h *history) publish() {
 	switch {
 	case h.publishing == nil:
@@ -254,7 +242,6 @@ func (h *history) check(got counts.VoteTotals) {
 	}
 }
 
-// die loses everything in memory.
 func (h *history) die() {
 	h.sums.reset()
 	h.counting, h.publishing = nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -34,8 +35,7 @@ type electorate struct {
 	term      leaderTerm
 	random    *rand.Rand
 	proposals []record.ProposalRef
-	// shown is called when results are in Redis and the warehouse does not state them yet, and
-	// noted when rows were added to the stream of changes.
+	// shown is called when results are in Redis but not yet in the warehouse, noted after rows of changes.
 	shown, noted func()
 }
 
@@ -89,8 +89,7 @@ func (e *electorate) step() {
 	env.MustDo(e.t, e.term.step(e.t.Context(), 0))
 }
 
-// dieAfter begins a step that the leader does not survive: it dies at the call number
-// survived, from 0, of shown. Another leader takes over.
+// dieAfter begins a step in which the leader dies at a call of shown, numbered from 0. Another takes over.
 func (e *electorate) dieAfter(survived int) {
 	e.t.Helper()
 	ctx, die := context.WithCancel(e.t.Context())
@@ -107,7 +106,6 @@ func (e *electorate) dieAfter(survived int) {
 	e.takeOver()
 }
 
-// takeOver loses everything in memory.
 func (e *electorate) takeOver() {
 	e.publisher.forgetSums()
 	e.term = leaderTerm{publisher: e.publisher}
@@ -124,14 +122,12 @@ func (e *electorate) recountAll() {
 	}
 }
 
-// castOn is a ballot for the first choice.
 func castOn(proposal record.ProposalRef, voter, id string, power int64) *record.Ballot {
 	return &record.Ballot{
 		Proposal: proposal, Voter: voter, VoteID: id, Power: decimal.NewFromInt(power), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
 	}
 }
 
-// propose writes a proposal of a space.
 func (e *electorate) propose(id, space string, withdrawn bool, also ...record.Record) governance.ProposalKey {
 	e.t.Helper()
 	e.append(append(also, &record.Proposal{
@@ -141,8 +137,7 @@ func (e *electorate) propose(id, space string, withdrawn bool, also ...record.Re
 	return governance.Identity{DAOID: space, Provider: governance.Snapshot, ExternalID: id}.ProposalKey()
 }
 
-// ballot is one of few voters, on any proposal: new, cast again at a later or the same time,
-// corrected, or withdrawn.
+// ballot is one of few voters: new, cast again at a later or the same time, corrected, or withdrawn.
 func (e *electorate) ballot() *record.Ballot {
 	e.t.Helper()
 	place := e.random.IntN(len(e.proposals))
@@ -170,8 +165,7 @@ func (e *electorate) ballot() *record.Ballot {
 	return b
 }
 
-// check compares what is counted by ranges, and what is published, with a count of all
-// ballots.
+// check compares what is counted by ranges, and what is published, with a count of all ballots.
 func (e *electorate) check() {
 	e.t.Helper()
 	refs := make([]record.RefHash, len(e.proposals))
@@ -199,7 +193,6 @@ func (e *electorate) check() {
 	}
 }
 
-// play writes batches at random, and checks each publication.
 func (e *electorate) play(publications int) {
 	e.t.Helper()
 	ranged := 0
@@ -297,5 +290,138 @@ func TestPublicationOfLeaderThatDiesIsCompleted(t *testing.T) {
 		e.step()
 		e.check()
 		e.recountAll()
+	}
+}
+
+// checkDAOs compares participation by ranges, and what is published, with a count, and counts the ranged DAOs.
+func (e *electorate) checkDAOs() (ranged int) {
+	e.t.Helper()
+	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
+	ids := slices.Sorted(maps.Keys(catalog.DAOs))
+	whole := env.Must(counts.ParticipationOf(e.t.Context(), e.publisher.Warehouse, ids))(e.t)
+	found, byRange, err := e.publisher.voters.of(e.t.Context(), e.publisher.Warehouse, ids)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for _, id := range ids {
+		if found[id] != whole[id] {
+			e.t.Fatalf("DAO %s: got %+v, by ranges: %t, want %+v", id, found[id], byRange[id], whole[id])
+		}
+		view := env.Must(e.publisher.Store.View(e.t.Context(), cache.DAODetailKey(id)))(e.t)
+		var detail governance.DAODetail
+		env.MustDo(e.t, view.Decode(&detail))
+		want := governance.Participation{
+			UniqueVoters: governance.CountOf(whole[id].UniqueVoters), TotalVotes: governance.CountOf(whole[id].Votes),
+			TotalVotingPower: detail.Participation.TotalVotingPower,
+		}
+		if detail.Participation != want {
+			e.t.Fatalf("DAO %s: got %+v published, want %+v", id, detail.Participation, want)
+		}
+	}
+	return len(byRange)
+}
+
+// A sum that changes without a batch stands for any fault by which ranges miss a voter.
+func TestRecountReplacesWrongParticipation(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.publisher.recountOverlap = -1 // only open batches are pending
+	e.append([]record.Record{castOn(e.proposals[0], "0xa", "a", 1)})
+	e.append([]record.Record{castOn(e.proposals[0], "0xb", "b", 1)})
+	e.step()
+	e.recountAll()
+	id := "space-0"
+	sums, _ := e.publisher.voters.staleOf(id)
+	if sums == nil {
+		t.Fatal("the DAO is not counted by ranges")
+	}
+	for i := range sums.sums {
+		sums.sums[i].UniqueVoters++
+	}
+	e.publisher.voters.subjects[id].changed = true
+	e.recountAll()
+	env.Want(t, 1, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
+	if !e.publisher.corrections.arePending() {
+		t.Error("got nothing to publish again, want the DAO")
+	}
+	e.step()
+	if ranged := e.checkDAOs(); ranged == 0 {
+		t.Error("got no DAO counted by ranges after the recount, want one")
+	}
+}
+
+// Proposals come to a DAO that is counted by ranges, with votes and without, and leave it.
+func TestRangedParticipationFollowsProposals(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	votes := 0
+	vote := func(proposal string, voters ...string) {
+		var records []record.Record
+		for _, voter := range voters {
+			votes++
+			ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}
+			records = append(records, castOn(ref, voter, fmt.Sprint("v", votes), 1))
+		}
+		e.append(records)
+	}
+	vote("p0", "0xa", "0xb", "0xc")
+	vote("p1", "0xb")
+	e.step()
+	for _, change := range []struct {
+		name string
+		do   func()
+		// ranged says whether space-0 is still counted by ranges.
+		ranged bool
+	}{
+		{"a vote of somebody else", func() { vote("p0", "0xd") }, true},
+		{"a vote again", func() { vote("p0", "0xd") }, true},
+		{"a new proposal without votes", func() { e.propose("new", "space-0", false) }, true},
+		{"votes on it", func() { vote("new", "0xa", "0xe") }, true},
+		{"votes without a proposal", func() { vote("late", "0xb", "0xf") }, true},
+		{"their proposal", func() { e.propose("late", "space-0", false) }, false},
+		{"a withdrawn proposal", func() { e.propose("new", "space-0", true) }, false},
+		{"a vote on it", func() { vote("new", "0xg") }, true},
+		{"the proposal again", func() { e.propose("new", "space-0", false) }, false},
+		{"a proposal of another space", func() { e.propose("late", "space-1", false) }, false},
+		{"a vote on that", func() { vote("late", "0xh") }, true},
+		{"a DAO of both spaces", func() {
+			e.append([]record.Record{&record.DAO{ID: "space-0", Name: "both", Sources: []record.SourceRef{
+				{Provider: governance.Snapshot, ID: "space-0"}, {Provider: governance.Snapshot, ID: "space-1"},
+			}}})
+		}, false},
+		{"a vote on any", func() { vote("p1", "0xi", "0xa") }, true},
+	} {
+		e.recountAll()
+		if !e.publisher.voters.has("space-0") {
+			t.Fatalf("before %s: the DAO is not counted by ranges", change.name)
+		}
+		change.do()
+		e.step()
+		env.Want(t, change.ranged, e.publisher.voters.has("space-0"), change.name, "counted by ranges")
+		e.checkDAOs()
+	}
+	env.Want(t, 0, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
+}
+
+func TestProposalsAndDAOsAreRecountedInTurns(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 2)
+	for range 40 {
+		e.append([]record.Record{e.ballot(), e.ballot()})
+	}
+	e.step()
+	for range 2 {
+		if found, err := e.publisher.recountNext(t.Context(), time.Now()); err != nil || !found {
+			t.Fatalf("got %t, %v, want a recount", found, err)
+		}
+	}
+	proposals := 0
+	for _, proposal := range e.proposals {
+		if e.publisher.totals.has(proposal.Hash()) {
+			proposals++
+		}
+	}
+	if daos := e.publisher.voters.has("space-0") != e.publisher.voters.has("space-1"); proposals != 1 || !daos {
+		t.Errorf("got %d proposals and one DAO: %t after two recounts, want one of each", proposals, daos)
 	}
 }

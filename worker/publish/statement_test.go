@@ -307,7 +307,6 @@ func rankedProposal(choices ...string) records.Proposal {
 	})
 }
 
-// rankedBy returns ballots that each rank all choices up to a number.
 func rankedBy(votes uint64, choices int) ballots {
 	b := ballots{totals: counts.VoteTotals{Votes: votes, Choices: map[string]governance.Score{}}}
 	for i := range choices {

@@ -332,7 +332,7 @@ func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Resul
 		}
 		t.lagging, t.voteCoverage, t.checkedForums = result.Lagging, result.VoteCoverage, true
 		in = t.inputOf(pulse.Now, batches, records.NewChangeSet())
-		if result, err = t.publishBatches(ctx, in, batches); err != nil {
+		if result, err = t.publishBatches(ctx, in); err != nil {
 			return in, result, err
 		}
 	}
@@ -376,7 +376,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	addAll(changed.Proposals, due)
 	addAll(changed.Sources, follows)
 	in := t.inputOf(now, batches, changed)
-	result, err := t.publishBatches(ctx, in, batches)
+	result, err := t.publishBatches(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -404,15 +404,15 @@ func (t *leaderTerm) inputOf(now time.Time, batches []records.CommittedBatch, ch
 }
 
 // publishBatches publishes an input of inputOf. It is not the current publication yet: see commit.
-func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []records.CommittedBatch) (Result, error) {
+func (t *leaderTerm) publishBatches(ctx context.Context, in Input) (Result, error) {
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
-		return Result{}, fmt.Errorf("publish %d batches: %w", len(batches), err)
+		return Result{}, fmt.Errorf("publish %d batches: %w", len(in.Batches), err)
 	}
 	t.published.Revision = in.Revision
-	t.markProcessed(batches)
+	t.markProcessed(in.Batches)
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
-		append(result.attrs(in.Revision), slog.Int("batches", len(batches)))...)
+		append(result.attrs(in.Revision), slog.Int("batches", len(in.Batches)))...)
 	return result, nil
 }
 

@@ -35,8 +35,7 @@ const (
 	refreshInterval = 5 * time.Second
 	// sweepInterval is the time between two searches for what an endpoint's queue lacks.
 	sweepInterval = time.Hour
-	// overlap is how far before its first write a leader looks for messages: the one before may have written some
-	// late.
+	// overlap is how far before its first write a leader looks: the one before may have written some late.
 	overlap = time.Hour
 	// batchSize bounds the messages that an endpoint has in memory.
 	batchSize = 100
@@ -253,8 +252,7 @@ func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 	return valid, err
 }
 
-// keep starts the goroutine of an endpoint, or gives it what was changed. From time to time it searches for what
-// the queue lacks.
+// keep starts an endpoint's goroutine, or gives it what was changed, and searches for what its queue lacks.
 func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 	r, running := t.receivers[e.ID]
 	if running {

@@ -19,7 +19,6 @@ import (
 	"pnyx/warehouse/feed"
 )
 
-// startDeliverer runs a leader's deliverer, and returns how to end its term.
 func (l *lab) startDeliverer() (stop func()) {
 	l.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(l.t.Context()))

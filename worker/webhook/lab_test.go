@@ -28,8 +28,7 @@ import (
 
 func TestMain(m *testing.M) { env.Main(m) }
 
-// lab is a warehouse with a feed that tests write, and a Deliverer with a clock that they
-// set.
+// lab is a warehouse with a feed that tests write, and a Deliverer with a clock that they set.
 type lab struct {
 	t         *testing.T
 	warehouse *warehouse.Warehouse
@@ -57,7 +56,6 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// newDeliverer returns what another worker would have.
 func (l *lab) newDeliverer(store *cache.Store) *Deliverer {
 	return New(Options{
 		Warehouse: l.warehouse, Store: store, Sender: NewSender(true), Now: l.now,
@@ -71,14 +69,12 @@ func (l *lab) now() time.Time {
 	return time.Now().Add(l.elapsed)
 }
 
-// pass lets time pass for the deliverer.
 func (l *lab) pass(by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.elapsed += by
 }
 
-// add adds an endpoint as the command does.
 func (l *lab) add(url string, types ...string) accounts.Webhook {
 	l.t.Helper()
 	if len(types) == 0 {
@@ -96,8 +92,7 @@ func (l *lab) put(e accounts.Webhook) {
 	env.MustDo(l.t, errors.Join(err, accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false)))
 }
 
-// event writes an event about a proposal to the feed, that happened some minutes ago, and
-// returns its id.
+// event writes an event about a proposal, that happened some minutes ago, and returns its id.
 func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 	l.t.Helper()
 	at := governance.TimestampOf(time.Now().Add(-time.Duration(minutesAgo) * time.Minute))
@@ -114,13 +109,11 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 	return row.EventID
 }
 
-// signal writes a signal about a proposal to the feed, and returns its id.
 func (l *lab) signal(proposal string, minutesAgo int) string {
 	l.t.Helper()
 	return l.signalUntil(proposal, minutesAgo, nil)
 }
 
-// signalUntil is signal with a deadline.
 func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) string {
 	l.t.Helper()
 	l.items++
@@ -140,15 +133,13 @@ func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) 
 	return row.SignalID
 }
 
-// revision returns the time of the warehouse, as the feed uses it.
 func (l *lab) revision() uint64 {
 	l.t.Helper()
 	now := env.Must(l.warehouse.Now(l.t.Context()))(l.t)
 	return uint64(now.UnixMicro())
 }
 
-// startTerm begins a term of another leader, which reads queues and records what a test
-// delivers in it.
+// startTerm begins a term of another leader, which reads queues and records what a test delivers.
 func (l *lab) startTerm() *term {
 	l.t.Helper()
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
@@ -163,7 +154,6 @@ func (l *lab) startTerm() *term {
 	return term
 }
 
-// stored returns an endpoint as the warehouse has it.
 func (l *lab) stored(id string) accounts.Webhook {
 	l.t.Helper()
 	endpoints := env.Must(accounts.NewAccounts(l.warehouse).Webhooks(l.t.Context()))(l.t)
@@ -176,8 +166,7 @@ func (l *lab) stored(id string) accounts.Webhook {
 	return accounts.Webhook{}
 }
 
-// deliver sends everything that is due to an endpoint as a leader does that begins now, and
-// returns the receiver.
+// deliver sends all that is due to an endpoint as a leader does that begins now.
 func (l *lab) deliver(term *term, id string) *receiver {
 	l.t.Helper()
 	r := term.newReceiver(l.stored(id))
@@ -186,7 +175,6 @@ func (l *lab) deliver(term *term, id string) *receiver {
 	return r
 }
 
-// drain sends what is due.
 func (l *lab) drain(r *receiver) {
 	l.t.Helper()
 	for {
@@ -200,14 +188,12 @@ func (l *lab) drain(r *receiver) {
 	}
 }
 
-// waiting returns the number of messages in the queue of an endpoint.
 func (l *lab) waiting(id string) uint64 {
 	l.t.Helper()
 	queues := env.Must(accounts.NewAccounts(l.warehouse).WebhookQueues(l.t.Context()))(l.t)
 	return queues[id].Messages
 }
 
-// inbox is a receiver that notes what it gets.
 type inbox struct {
 	*httptest.Server
 
@@ -217,7 +203,6 @@ type inbox struct {
 	answer func(w http.ResponseWriter, r *http.Request, earlier int)
 }
 
-// received is a request that an inbox got.
 type received struct {
 	ID, Timestamp, Signature string
 	Body                     []byte
@@ -231,7 +216,6 @@ func newInbox(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 	return in
 }
 
-// ServeHTTP implements http.Handler.
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	in.mu.Lock()
@@ -248,7 +232,6 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, earlier)
 }
 
-// answerWith changes the answer.
 func (in *inbox) answerWith(answer func(w http.ResponseWriter, r *http.Request, earlier int)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -269,7 +252,6 @@ func (in *inbox) ids() []string {
 	return ids
 }
 
-// await waits until an inbox got so many requests.
 func (in *inbox) await(t *testing.T, count int) {
 	t.Helper()
 	env.Until(t, func() error {

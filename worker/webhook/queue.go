@@ -85,8 +85,7 @@ func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (acc
 	return accounts.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
 }
 
-// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is in the feed
-// already.
+// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is there.
 func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) error {
 	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err

@@ -189,13 +189,11 @@ func (r *receiver) turnOff(ctx context.Context, reason string) error {
 
 const (
 	maxAge = 5 * 24 * time.Hour
-	// maxFailing is how long an endpoint may fail before it is turned off; less than the age of the message with
-	// which that began.
+	// maxFailing is how long an endpoint may fail; less than maxAge, as the first message is not too old then.
 	maxFailing = maxAge - time.Hour
 	// jitter is the part of a pause that is added at random, at most.
 	jitter = 0.1
-	// minAsked and maxAsked bound the pause that a receiver asks for: no less than after the first failure, a day
-	// at most.
+	// minAsked and maxAsked bound the pause that a receiver asks for: as after the first failure, and a day.
 	minAsked = 5 * time.Second
 	maxAsked = 24 * time.Hour
 )

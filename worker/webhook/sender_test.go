@@ -27,12 +27,10 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// endpointAt returns an endpoint with a secret of its own.
 func endpointAt(url string) accounts.Webhook {
 	return accounts.Webhook{ID: "wh_test", URL: url, Types: []string{"*"}, Secret: NewSecret()}
 }
 
-// dialerTo returns a dialer that finds the same addresses for each name.
 func dialerTo(t *testing.T, addresses ...netip.Addr) *net.Dialer {
 	t.Helper()
 	server := env.Must(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -54,7 +52,6 @@ func dialerTo(t *testing.T, addresses ...netip.Addr) *net.Dialer {
 	}}}
 }
 
-// resolve answers a DNS query with the addresses of the type that is asked for.
 func resolve(query []byte, addresses []netip.Addr) ([]byte, error) {
 	var m dnsmessage.Message
 	if err := m.Unpack(query); err != nil {

@@ -60,8 +60,7 @@ func TestEverythingIsAboutToBePublishedToAnEmptyRedis(t *testing.T) {
 	}
 }
 
-// TestIdlePublisherReadsNothingUntilItIsTold counts statements, because each keeps an idle
-// engine busy.
+// TestIdlePublisherReadsNothingUntilItIsTold counts statements: each keeps an idle engine busy.
 func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
@@ -102,7 +101,6 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	}
 }
 
-// roundTrips is a hook that counts the round trips of a Redis client.
 type roundTrips struct{ count atomic.Int64 }
 
 func (*roundTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -136,8 +134,7 @@ func TestPublisherIsToldOfABatchThatCameWhileItWorked(t *testing.T) {
 // previousState is the key of the state of publication of the version before.
 const previousState = "pnyx:4:{worker}:publication"
 
-// mismatched is a ballot with a part: unless that is its power of 5, the choices of its proposal
-// do not sum to the ballots until its voter votes again.
+// mismatched is a ballot with a part: unless that is 5, choices do not sum to ballots until it is cast again.
 func (e *electorate) mismatched(part int64) *record.Ballot {
 	return &record.Ballot{
 		Proposal: e.proposals[0], VoteID: "twice", Voter: "0xtwice", Power: decimal.New(5, 0), Choices: []string{"1"},
@@ -197,4 +194,35 @@ func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
 	if err := after.Decode(&dao); err != nil {
 		t.Errorf("got %v, want the numbers of before", err)
 	}
+}
+
+func TestPublicationsRestDuringLongImportsAlone(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	p := pace{ended: now}
+	publish := func(pause, took time.Duration, everything bool) time.Duration {
+		began := now.Add(pause)
+		now = began.Add(took)
+		return p.rest(began, now, everything)
+	}
+	want := func(got, want time.Duration) {
+		t.Helper()
+		if got != want {
+			t.Errorf("got a rest of %v, want %v", got, want)
+		}
+	}
+	want(publish(0, time.Minute, true), 0)
+	for range 100 { // a ballot a second
+		want(publish(600*time.Millisecond, 400*time.Millisecond, false), 0)
+	}
+	rest := time.Duration(0)
+	for range 10 { // batch after batch
+		rest = publish(rest, 600*time.Millisecond, false)
+	}
+	want(rest, 600*time.Millisecond)
+	for range 3 {
+		rest = publish(rest, time.Minute, false)
+		want(rest, maxRest)
+	}
+	want(publish(burst, 400*time.Millisecond, false), 0)
 }
