@@ -25,9 +25,8 @@ const releaseTimeout = time.Second
 // Leader competes for the lease, with which it publishes, maintains sorted copies, and derives and delivers the feed.
 type Leader struct {
 	Options
-	lease   *cache.Lease
-	leading prometheus.Gauge
-	// errors is shared with publisher and feed.
+	lease     *cache.Lease
+	leading   prometheus.Gauge
 	errors    prometheus.Counter
 	publisher *publish.Publisher
 	feed      *feed.Builder

@@ -25,8 +25,7 @@ const (
 	// compareInterval is the time between two comparisons of all tokens while none was written.
 	compareInterval = 30 * time.Second
 	// usageInterval is the time between two moves of usage: about what a flush of Redis loses.
-	usageInterval = time.Second
-	// shutdownTimeout bounds the last move when a worker stops.
+	usageInterval   = time.Second
 	shutdownTimeout = 2 * time.Second
 )
 
@@ -40,37 +39,31 @@ type Options struct {
 
 // Accounts publishes tokens, and stores the usage that API nodes count. Any number of workers may run it at once.
 type Accounts struct {
-	warehouse *warehouse.Warehouse
-	// views holds the usage that callers read; store tokens, quotas and counters, which are never evicted.
-	views         *cache.Store
-	store         *accounts.Store
-	logger        *slog.Logger
-	moved, errors prometheus.Counter
-	pending       prometheus.Gauge
+	Options
+	// store holds tokens, quotas and counters, which are never evicted; Options.Store the usage that callers read.
+	store *accounts.Store
+	// written counts entries of the ledger, repetitions included.
+	moved, errors, written prometheus.Counter
+	pending                prometheus.Gauge
 	// usageCursor is where the next round continues to move counters; 0 for the first one.
 	usageCursor uint64
 	// tokens are the published ones as this worker last read them, at revision.
 	tokens   []byte
 	revision uint64
-	// compared is when tokens were read, and pulse from before that.
 	compared time.Time
 	pulse    warehouse.Pulse
-	ledger   *ledger
 }
 
 // New returns Accounts that do nothing until Run.
 func New(o Options) *Accounts {
 	return &Accounts{
-		warehouse: o.Warehouse, views: o.Store, store: accounts.New(o.Store), logger: o.Logger,
+		Options: o, store: accounts.New(o.Store),
 		moved: telemetry.Counter(o.Metrics, "pnyx_usage_counts_total", "Usage counters moved to the warehouse."),
 		pending: telemetry.Gauge(o.Metrics, "pnyx_usage_pending_counts",
 			"Usage counters in Redis that were not in the warehouse after the last move."),
 		errors: telemetry.Counter(o.Metrics, "pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),
-		ledger: &ledger{
-			warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
-			written: telemetry.Counter(o.Metrics, "pnyx_ledger_entries_total", "States of payments written to the ledger."),
-		},
+		written: telemetry.Counter(o.Metrics, "pnyx_ledger_entries_total", "States of payments written to the ledger."),
 	}
 }
 
@@ -81,7 +74,7 @@ func (a *Accounts) Run(ctx context.Context) {
 	defer running.Wait()
 	found, payments := make(chan accounts.Pending, 1), make(chan struct{}, 1)
 	running.Go(func() { a.watch(ctx, found, payments) })
-	running.Go(func() { a.ledger.run(ctx, payments) })
+	running.Go(func() { a.runLedger(ctx, payments) })
 	moved, pause := time.Now(), tokenInterval
 	for ctx.Err() == nil {
 		select {
@@ -101,7 +94,7 @@ func (a *Accounts) Run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := a.moveUsage(last); err != nil {
-		a.logger.LogAttrs(last, slog.LevelWarn,
+		a.Logger.LogAttrs(last, slog.LevelWarn,
 			"usage not written to ClickHouse at shutdown, left for another worker", slog.Any("error", err))
 	}
 }
@@ -123,7 +116,7 @@ func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payme
 			}
 		case ctx.Err() == nil:
 			a.errors.Inc()
-			a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens, usage and payments not checked in Redis, retrying",
+			a.Logger.LogAttrs(ctx, slog.LevelWarn, "tokens, usage and payments not checked in Redis, retrying",
 				slog.Any("error", err))
 			pause = backoff.Jitter(2 * tokenInterval)
 		}
@@ -131,12 +124,11 @@ func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payme
 	}
 }
 
-// update publishes tokens and, from time to time, moves usage.
 func (a *Accounts) update(ctx context.Context, pending accounts.Pending, moved *time.Time) error {
 	err := a.publishTokens(ctx, pending)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published, retrying", slog.Any("error", err))
+			a.Logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published, retrying", slog.Any("error", err))
 		}
 		return err
 	}
@@ -151,7 +143,7 @@ func (a *Accounts) update(ctx context.Context, pending accounts.Pending, moved *
 	*moved = now
 	err = a.moveUsage(ctx)
 	if err != nil && ctx.Err() == nil {
-		a.logger.LogAttrs(ctx, slog.LevelWarn, "usage not written to ClickHouse, retrying", slog.Any("error", err))
+		a.Logger.LogAttrs(ctx, slog.LevelWarn, "usage not written to ClickHouse, retrying", slog.Any("error", err))
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) error {
 	// Read before the pulse: whatever was published until then, the warehouse holds it already.
 	published, missing := pending.TokensRevision, pending.TokensMissing
-	pulse, err := a.warehouse.Pulse(ctx, warehouse.IdlePulseAge)
+	pulse, err := a.Warehouse.Pulse(ctx, warehouse.IdlePulseAge)
 	if err != nil {
 		return err
 	}
@@ -55,11 +55,11 @@ func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) 
 // compareTokens publishes the tokens if they differ from those published at a revision, or these are missing.
 func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing bool) error {
 	// Read before the tokens: of two workers, the one that read later has the later revision.
-	now, err := a.warehouse.Now(ctx)
+	now, err := a.Warehouse.Now(ctx)
 	if err != nil {
 		return err
 	}
-	tokens, err := encodedTokens(ctx, a.warehouse)
+	tokens, err := encodedTokens(ctx, a.Warehouse)
 	if err != nil {
 		return err
 	}

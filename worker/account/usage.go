@@ -50,11 +50,11 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 		return nil
 	}
 	usage, tokenIDs := a.decode(ctx, counters)
-	if err := stored.NewAccounts(a.warehouse).PutUsage(ctx, usage); err != nil {
+	if err := stored.NewAccounts(a.Warehouse).PutUsage(ctx, usage); err != nil {
 		return err
 	}
 	if len(tokenIDs) > 0 {
-		now, err := a.warehouse.Now(ctx)
+		now, err := a.Warehouse.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter)
 		day, dayErr := time.Parse(time.DateOnly, u.Day)
 		if err := errors.Join(err, dayErr); err != nil {
 			a.errors.Inc()
-			a.logger.LogAttrs(ctx, slog.LevelError, "usage counter does not decode, dropped",
+			a.Logger.LogAttrs(ctx, slog.LevelError, "usage counter does not decode, dropped",
 				slog.Any("error", err))
 			continue
 		}
@@ -95,11 +95,10 @@ func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter)
 // nodes may have counted more since.
 func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
 	month := ratelimit.MonthOf(now)
-	rows, err := stored.NewAccounts(a.warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
+	rows, err := stored.NewAccounts(a.Warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
 	if err != nil {
 		return err
 	}
-	// used and views are by token id: charged requests, and what the owner reads.
 	used, views := map[string]int64{}, map[string]*access.MonthUsage{}
 	for _, u := range rows {
 		// Callers without a token have no quota by the month, and no usage to read.
@@ -116,7 +115,7 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 	if err := a.store.RaiseQuotas(ctx, month.String(), used); err != nil {
 		return err
 	}
-	writer := a.views.NewWriter(uint64(now.UnixMicro()))
+	writer := a.Store.NewWriter(uint64(now.UnixMicro()))
 	for tokenID, usage := range views {
 		head := cache.View{DataAsOf: governance.TimestampOf(now), Readiness: governance.Ready}
 		writer.SetPayload(ctx, cache.UsageKey(tokenID), head, usage)

@@ -24,14 +24,12 @@ import (
 )
 
 const (
-	// attempts bounds how often rows are added while other workers add some.
 	attempts = 10
 	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name the writer.
 	rowBits = 24
 	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last.
 	upgradeReach = 24 * time.Hour
-	// chunkSize is how many rows are in memory while the copy is written.
-	chunkSize = 10_000
+	chunkSize    = 10_000
 )
 
 // Options configures a Log.

@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// actions fills in what the proposal executes, and what that comes to.
 func (c *composer) actions() {
 	c.d.Addresses, c.sums = []governance.DossierParty{}, map[[5]string]int{}
 	c.d.Effects = governance.DossierEffects{
@@ -46,7 +45,6 @@ func (c *composer) actions() {
 	}
 }
 
-// cuts names what is left out because there is too much of it.
 func (c *composer) cuts() {
 	cut := func(is bool, what, why, where string) {
 		if is {
@@ -224,7 +222,6 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 	}
 }
 
-// valueOf returns an argument as text; of a list, its parts.
 func valueOf(a abi.Argument) string {
 	if a.Items == nil {
 		return a.Value
@@ -232,7 +229,6 @@ func valueOf(a abi.Argument) string {
 	return clip("["+strings.Join(warehouse.Values(a.Items, valueOf), ", ")+"]", 200)
 }
 
-// takes reports whether a function takes power away, by its name.
 func takes(name string) bool {
 	takers := []string{"revoke", "renounce", "remove", "unregister", "unSet", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown", "delete", "cancel", "blacklist"}
 	return slices.ContainsFunc(takers, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })

@@ -122,7 +122,6 @@ func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	return token, true
 }
 
-// observe fills in what nodes showed of the actions, and what the DAO's history knows of the addresses.
 func (c *composer) observe() {
 	if len(c.d.Actions) == 0 {
 		return

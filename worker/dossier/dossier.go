@@ -44,8 +44,7 @@ type Facts struct {
 	// Delegated is the power of the token's delegates at the snapshot; nil while there is none, or no token is known.
 	Delegated *pages.DelegatedPower
 	Topics    []records.Topic
-	// Actions are those that are kept.
-	Actions []record.Action
+	Actions   []record.Action
 	// Before are executed actions before this proposal that concern the same addresses, the last first;
 	// EarlierOmitted counts those beyond maxEarlier.
 	Before         []EarlierAction
@@ -89,7 +88,6 @@ type composer struct {
 
 const maxCompared = 50
 
-// year is how long a strong voter is remembered.
 const year = 365 * 24 * time.Hour
 
 // end returns where the windows of the dossier end: the end of the vote, or AsOf while it is open.
@@ -246,7 +244,6 @@ func (c *composer) unknown(category, what, why, where string) {
 	c.d.Unknowns = append(c.d.Unknowns, governance.DossierUnknown{Category: category, What: what, Why: why, Where: where})
 }
 
-// percent returns a share of a whole; nil of nothing.
 func percent(part, whole decimal.Decimal) *governance.Decimal {
 	if !whole.IsPositive() {
 		return nil

@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// finder applies the rules of findings to a dossier that is complete but for these.
 type finder struct{ *composer }
 
 func (c finder) find() {
@@ -158,7 +157,6 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	}
 }
 
-// findAllowance applies the rules about who may spend what the caller has.
 func (c finder) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	spender, token, revoked, change := a.Target.Address, a.Target.Address, "", ""
 	permissions := c.d.Effects.Permissions
@@ -263,7 +261,6 @@ func (c finder) findSetting(a *governance.DossierAction, pointer string, found f
 	}
 }
 
-// settingInWords returns numbers and addresses as they are, and what may be a text in quotation marks.
 func settingInWords(setting string) string {
 	if strings.Trim(setting, "0123456789abcdefx.,-[] ") == "" {
 		return setting

@@ -26,7 +26,6 @@ func (f *Facts) Concerned() (addresses []string) {
 	return slices.Compact(addresses)
 }
 
-// history is what the DAO's executed proposals did before.
 type history struct {
 	// paid are the proposals that last paid an address of a chain, settings the values shown or set last.
 	paid     map[[2]string]governance.ProposalKey
@@ -65,13 +64,11 @@ func historyOf(f Facts) history {
 	return h
 }
 
-// setting is a value that a call sets.
 type setting struct {
 	// key is chain, contract, function and arguments that say which; empty for what replaces no value.
 	key, value string
 }
 
-// settingOf returns what a call sets, if it sets one.
 func settingOf(d *abi.Decoded) (s setting, is bool) {
 	begins := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(d.Function, "_"), prefix) })

@@ -17,7 +17,6 @@ import (
 // day is in milliseconds.
 const day = 24 * hour
 
-// process fills in how the proposal came about, and who proposed it.
 func (c *composer) process() {
 	p := &c.d.Process
 	p.Topics, p.Similar = []governance.DossierTopic{}, []governance.DossierSimilar{}
@@ -103,7 +102,6 @@ func (c *composer) votingTime() {
 	p.MedianVotingHours = median(all)
 }
 
-// similar lists earlier proposals of the DAO with the same actions or nearly the same title.
 func (c *composer) similar() {
 	var own uint64 // the hash of the proposal's own actions
 	if at := slices.IndexFunc(c.Known, func(k pages.KnownProposal) bool { return k.Ref == c.Proposal.Ref }); at >= 0 {
@@ -145,7 +143,6 @@ func words(text string) map[string]bool {
 	return found
 }
 
-// alike reports whether two titles share at least four of five words.
 func alike(a, b map[string]bool) bool {
 	shared := 0
 	for word := range a {
@@ -204,7 +201,6 @@ func overlap(k pages.KnownProposal, detail governance.ProposalDetail) bool {
 	return k.StartAt != nil && k.EndAt != nil && detail.StartAt != nil && detail.EndAt != nil && *k.StartAt < *detail.EndAt && *detail.StartAt < *k.EndAt
 }
 
-// wholeDays returns the whole days of a span; negative for a topic that was opened later.
 func wholeDays(span governance.Timestamp) *governance.Decimal {
 	return decimalOf(decimal.NewFromInt(int64(span / day)))
 }

@@ -104,7 +104,6 @@ func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error
 	return readAround(ctx, w, of)
 }
 
-// readKnown reads the proposals of the DAOs, and other proposals of the proposers.
 func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var daoIDs, proposers []string
 	for _, f := range of {
@@ -127,7 +126,6 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 
 func different(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
 
-// readDelegated reads the power of the tokens' delegates, for each vote with a snapshot by itself.
 func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	for _, f := range of {
 		if !f.hasSnapshot() {
@@ -142,7 +140,6 @@ func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return nil
 }
 
-// readStrongest ranks the voters of each DAO over the year before a vote ended.
 func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var lists [][]record.RefHash
 	var votes uint64
@@ -173,7 +170,6 @@ func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return nil
 }
 
-// readReturning counts the voters who have voted in the DAO before the vote began.
 func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var moments []pages.Moment
 	began, ended := map[record.RefHash]bool{}, map[string]bool{} // ended is by DAO
@@ -339,7 +335,6 @@ func (f *Facts) createdAt() governance.Timestamp {
 	return 0
 }
 
-// before returns the DAO's proposals that were created before this one.
 func (f *Facts) before() (earlier []pages.KnownProposal) {
 	for _, k := range f.Known {
 		if k.DAOID == f.Detail.Identity.DAOID && createdBefore(k, f.Proposal) {
@@ -363,7 +358,6 @@ func (f *Facts) outcomeAt(k pages.KnownProposal, at governance.Timestamp) govern
 	return k.Outcome
 }
 
-// endedIn returns the DAO's proposals that ended after a time and until another.
 func (f *Facts) endedIn(after, until governance.Timestamp) (ended []pages.KnownProposal) {
 	for _, k := range f.Known {
 		if k.DAOID == f.Detail.Identity.DAOID && k.EndAt != nil && *k.EndAt > after && *k.EndAt <= until {

@@ -53,7 +53,6 @@ func (f *Facts) dated() bool {
 	return len(f.Ballots) > 0 && !slices.ContainsFunc(f.Ballots, func(b pages.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
 }
 
-// single reports whether a ballot can support one choice alone.
 func (f *Facts) single() bool {
 	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, f.Proposal.VoteType) &&
 		!slices.ContainsFunc(f.Ballots, func(b pages.CountedBallot) bool { return len(supported(b)) > 1 })
@@ -115,7 +114,6 @@ func strongestFirst(choices []governance.ChoiceTotal) []governance.ChoiceTotal {
 	})
 }
 
-// decideByBallots fills in what ballots say of the decision, where they are the numbers.
 func (c *composer) decideByBallots() {
 	d := &c.d.Decision
 	undecided := d.LifecycleStatus == governance.Closed && c.Votes.Result == nil
@@ -193,7 +191,6 @@ func (c *composer) countDeciding() bool {
 	return true
 }
 
-// race is the power of choices while ballots come in.
 type race struct {
 	keys   []string
 	powers []governance.Units // of keys
@@ -270,7 +267,6 @@ func first(keys []string, powers []governance.Units) string {
 	return leader
 }
 
-// countsForQuorum reports whether the power of a choice counts towards the quorum.
 func (c *composer) countsForQuorum(key string) bool {
 	return c.d.Decision.QuorumChoices == nil || slices.Contains(c.d.Decision.QuorumChoices, key)
 }
@@ -444,7 +440,6 @@ func (c *composer) concentrate() {
 // hour is in milliseconds.
 const hour = governance.Timestamp(3_600_000)
 
-// run fills in how the vote went.
 func (c *composer) run() {
 	start, end := c.Detail.StartAt, c.Detail.EndAt
 	if !c.whole() || !c.dated() || start == nil || end == nil || *end <= *start || c.Proposal.StartDayOnly || c.Proposal.EndDayOnly {
@@ -474,12 +469,10 @@ func (c *composer) run() {
 	c.d.Course = course
 }
 
-// tenthOf returns when a tenth of a vote begins, counted from 0.
 func tenthOf(start, end, number governance.Timestamp) governance.Timestamp {
 	return start + (end-start)*number/10
 }
 
-// castBefore returns how many of the ballots, in order of time, were cast before a time.
 func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
 	n, _ := slices.BinarySearchFunc(ballots, at, func(b pages.CountedBallot, at governance.Timestamp) int { return cmp.Compare(orFirst(b.VotedAt), at) })
 	return n
@@ -524,7 +517,6 @@ func ordered(
 	return moved
 }
 
-// changesOfLead tells how often another choice came to lead, and looks at the last tenth.
 func (c *composer) changesOfLead(course *governance.DossierCourse) {
 	r := c.race
 	if r == nil {
@@ -539,7 +531,6 @@ func (c *composer) changesOfLead(course *governance.DossierCourse) {
 	}
 }
 
-// lead returns by how much a choice leads another.
 func lead(powers []governance.Units, first, next int) decimal.Decimal {
 	return powers[first].Decimal().Sub(powers[next].Decimal())
 }

@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/feed"
 )
 
-// windows returns how long before the end of voting rules evaluate a proposal.
 func windows() []time.Duration {
 	return []time.Duration{rules.ReminderWindow, rules.QuorumWindow, rules.RaceWindow}
 }
@@ -112,7 +111,6 @@ func (p proposal) isSingleChoice() bool {
 		decimal.Sum(decimal.Zero, p.finalScores()...).LessThanOrEqual(p.state.TotalPower)
 }
 
-// hasAllBallots reports whether the totals are the sums of all ballots.
 func (p proposal) hasAllBallots() bool {
 	return p.state.Basis == governance.BallotsBasis && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
 }

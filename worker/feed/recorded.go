@@ -100,7 +100,6 @@ func recordedSignal(recorded feed.RecordedSignal) feed.FeedSignal {
 	return row
 }
 
-// subjectOf returns the proposal that a recorded event or signal is about, if any.
 func subjectOf(daoID string, proposal *record.ProposalRef) (record.RefHash, *governance.ProposalKey) {
 	if proposal == nil {
 		return record.RefHash{}, nil

@@ -10,7 +10,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// processTopics processes the topics that have changed, or belong to another DAO now.
 func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) error {
 	// A forum that changes hands, or its place among its DAO's forums, makes its topics pending.
 	var forums []records.Forum

@@ -101,7 +101,6 @@ func ballotRows(rows []pages.LatestBallot, choices voteChoices) []governance.Bal
 	return page
 }
 
-// noChoice is the label of a ballot that supports nothing.
 const noChoice = "None"
 
 // maxBallotLabel bounds the text of a ballot, which may name all choices: a page has hundreds of them.
@@ -168,7 +167,6 @@ func ballotLabel(raw string, labels map[string]string) string {
 	return noChoice
 }
 
-// labelOf returns the label of a choice; "Choice N" where upstream states none.
 func labelOf(key string, labels map[string]string) string {
 	if label, stated := labels[key]; stated {
 		return label

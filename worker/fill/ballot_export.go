@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// manifestTTL is how long a manifest is fresh after a publication.
 	manifestTTL = time.Second
 	// sharedExportTTL is how long callers get the same export of an open vote; its copy is kept longer.
 	sharedExportTTL = 10 * time.Minute
@@ -125,7 +124,6 @@ func (p *page) isExported(ctx context.Context, of exported, generation uint64) (
 	return published.Generation == generation, err
 }
 
-// copyMark begins the revision of an export that reads a sorted copy.
 const copyMark = "c"
 
 // copyRevision names the ballots of a sorted copy with the labels that they have at present.

@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// builder returns the payload of a page, errAbsent or errWithheld.
 type builder func(context.Context, *page, cache.PageRequest) (any, error)
 
 type kindOfPage struct {
@@ -27,8 +26,7 @@ type kindOfPage struct {
 
 const (
 	// maxSet is the size of a set: enough to share the planning of a statement, few enough for well below a second.
-	maxSet = 64
-	// setsTogether is for kinds built in sets: one in work, and one that gathers.
+	maxSet       = 64
 	setsTogether = 2
 	// partsTogether is the number of parts of exports, which take more memory and time than pages.
 	partsTogether = 1
@@ -87,8 +85,6 @@ func (p *page) topics(ctx context.Context, q query.Topics) (any, error) {
 }
 
 var (
-	// errUnknownKind is a request that only another version of this program can answer.
-	errUnknownKind = errors.New("unknown kind of page")
 	// errAbsent makes a page say that its subject does not exist, errWithheld that it is not there yet.
 	errAbsent   = errors.New("the subject does not exist")
 	errWithheld = errors.New("the page is not there yet")
@@ -99,7 +95,7 @@ func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.V
 	defer panics.Caught(&err)
 	kind, known := f.kinds[r.Kind]
 	if !known {
-		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
+		return cache.View{}, fmt.Errorf("unknown kind of page: %s", r.Kind) // of another version
 	}
 	p := &page{Filler: f, scope: r.Scope, read: version, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,

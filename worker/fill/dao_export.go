@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	// exportChunk is how many proposals or topics are in memory together.
 	exportChunk = 200
 	// textPerRow is how many bytes of a proposal or topic count as one row of a part.
 	textPerRow = 256
@@ -177,7 +176,6 @@ func (p *exportPlan) addProposals(ctx context.Context) error {
 	return nil
 }
 
-// addBallots adds the ballots of a proposal, from its sorted copy if there is one.
 func (p *exportPlan) addBallots(
 	ctx context.Context, of pages.DAOProposal, choices voteChoices, version pages.BallotsVersion,
 ) error {
@@ -268,7 +266,6 @@ func (p *exportPlan) addEvents(ctx context.Context) error {
 	return err
 }
 
-// describePart returns a part of a manifest without its paths.
 func describePart(units []cache.ExportUnit) (part governance.DAOExportPart, err error) {
 	text, err := msgpack.Marshal(units)
 	if err != nil {

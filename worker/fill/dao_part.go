@@ -89,7 +89,6 @@ func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, erro
 	return part, nil
 }
 
-// writeUnits writes a number of units together. The ballots of a chunk are at most as many as a part has.
 func (w *partWriter) writeUnits(ctx context.Context) error {
 	for chunk := range slices.Chunk(w.units, exportChunk) {
 		for len(chunk) > 0 {

@@ -30,10 +30,9 @@ const (
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
 	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
-	keptTimeout         = 2 * time.Minute
-	heartbeatInterval   = 500 * time.Millisecond
-	queueLengthInterval = 5 * time.Second
-	// unpublishedLogInterval is the pause between two lines that say that Redis is empty.
+	keptTimeout            = 2 * time.Minute
+	heartbeatInterval      = 500 * time.Millisecond
+	queueLengthInterval    = 5 * time.Second
 	unpublishedLogInterval = 10 * time.Second
 )
 
@@ -107,7 +106,7 @@ func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) (fills []cache
 	limit := func(kind query.Kind) int {
 		turn = f.turns.take(kind)
 		received()
-		return f.setSize(kind)
+		return f.kinds[kind].setSize
 	}
 	fills, err = f.Store.Fills().Dequeue(ctx, kinds, end, limit, dequeueTimeout)
 	if err != nil && turn != nil {
@@ -116,7 +115,6 @@ func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) (fills []cache
 	return fills, turn, err
 }
 
-// answer answers requests of one kind with those that arrive until their turn comes.
 func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end cache.QueueEnd) {
 	defer turn.release()
 	defer f.Warehouse.Serve()()
@@ -125,14 +123,11 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end
 		_ = f.Store.Fills().Heartbeat(ctx, fills)
 	}
 	kind := fills[0].Page.Kind
-	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
+	if more := f.kinds[kind].setSize - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.Fills().DequeueMore(ctx, kind, end, more)...)
 	}
 	f.fill(ctx, fills, turn.endReading)
 }
-
-// setSize returns how many pages of a kind are built together.
-func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
 
 // nextEnd returns the end of the queue to read next. Under overload, those in front give up meanwhile.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
@@ -155,7 +150,6 @@ func isTooLate(fill cache.Fill, now time.Time) bool {
 	return left < 0 || left < minTimeLeft && hasWaitedLong(fill, now)
 }
 
-// measureQueue updates the metric of the queue's length until ctx ends.
 func (f *Filler) measureQueue(ctx context.Context) {
 	for ctx.Err() == nil {
 		if queued, err := f.Store.Fills().Length(ctx, slices.Collect(maps.Keys(f.kinds))); err == nil {
@@ -163,4 +157,36 @@ func (f *Filler) measureQueue(ctx context.Context) {
 		}
 		backoff.Wait(ctx, queueLengthInterval)
 	}
+}
+
+type fillMetrics struct {
+	duration *prometheus.HistogramVec
+	waited   prometheus.Observer
+	queued   prometheus.Gauge
+	kinds    map[query.Kind]kindOfPage
+}
+
+func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]kindOfPage) fillMetrics {
+	m := fillMetrics{
+		kinds: kinds,
+		duration: telemetry.Histograms(registerer, telemetry.Latency("pnyx_fill_duration_seconds",
+			"Duration of a fill, by kind of page and outcome: made, stored, failed, abandoned."), "kind", "outcome"),
+		waited: telemetry.Histogram(registerer, telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue.")),
+		queued: telemetry.Gauge(registerer, "pnyx_fill_queue_length",
+			"Requests in the longest fill queue. Each kind of page has one, which all workers share."),
+	}
+	telemetry.GaugeFunc(registerer, "pnyx_fill_queue_bound",
+		"Requests that the fill queue of a kind can hold.", func() float64 { return cache.MaxQueuedFills })
+	for kind := range kinds {
+		m.duration.WithLabelValues(string(kind), "made")
+	}
+	return m
+}
+
+// observe counts a fill. A kind that only a newer version knows is counted as other.
+func (m fillMetrics) observe(kind query.Kind, outcome string, took time.Duration) {
+	if _, known := m.kinds[kind]; !known {
+		kind = "other"
+	}
+	m.duration.WithLabelValues(string(kind), outcome).Observe(took.Seconds())
 }

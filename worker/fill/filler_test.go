@@ -126,9 +126,7 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 		t.Run(fmt.Sprintf("revision %d", c.revision), func(t *testing.T) {
 			log.Reset()
 			filler.unpublishedLogged.Store(0)
-			if err := errors.Join(store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &cache.View{Revision: c.revision}}})...); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, errors.Join(store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &cache.View{Revision: c.revision}}})...))
 			filler.fill(t.Context(), []cache.Fill{{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))}}, func() {})
 			if made := log.Len() > 0; made != c.made {
 				t.Errorf("got made %t, want %t for version 7: %s", made, c.made, &log)

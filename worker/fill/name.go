@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// shown is the place of a name beside an identity.
 type shown struct {
 	identity string
 	name     **governance.VoterName
@@ -105,7 +104,6 @@ func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, wanted []w
 	return slices.Repeat([]map[string]*governance.VoterName{names}, len(wanted)), err
 }
 
-// current returns the names of a version of names.
 func (h *heldNames) current(ctx context.Context, w *warehouse.Warehouse, revision uint64) (*namesAt, error) {
 	const (
 		maxHeldNames = 50_000      // bounds the rows of names that a worker holds: some ten megabytes

@@ -81,7 +81,6 @@ func proposalRows(proposals []pages.ListedProposal, order query.ProposalOrder) [
 	return rows
 }
 
-// resolve builds the candidates that a query may mean.
 func (p *page) resolve(ctx context.Context, q query.Resolve) (any, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
 		r := &resolution{warehouse: p.Warehouse, query: q, candidates: []governance.ProposalCandidate{}}
@@ -154,7 +153,6 @@ func (r *resolution) addNamed(ctx context.Context, match governance.MatchType, t
 	return nil
 }
 
-// addTitled adds the proposals whose title is a text, then those whose title contains it.
 func (r *resolution) addTitled(ctx context.Context, text string) error {
 	if err := r.addNamed(ctx, governance.MatchTitle, text, governance.MatchedTitle); err != nil {
 		return err
@@ -174,7 +172,6 @@ func (r *resolution) addTitled(ctx context.Context, text string) error {
 	return nil
 }
 
-// add adds a candidate, unless it is one already or there are enough.
 func (r *resolution) add(p pages.ListedProposal, match governance.Match) {
 	known := slices.ContainsFunc(r.candidates, func(c governance.ProposalCandidate) bool { return c.ProposalKey == p.Key })
 	if known || len(r.candidates) == r.query.Limit {

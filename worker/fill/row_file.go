@@ -20,7 +20,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// compressRows makes the file that write writes. The text as a whole is never in memory.
 func compressRows(format governance.ExportFormat, write func(io.Writer) error) (cache.File, error) {
 	level := gzip.DefaultCompression
 	if format == governance.ExportParquet {

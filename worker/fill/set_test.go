@@ -249,9 +249,7 @@ func (s *site) fill(requests []cache.PageRequest, size int) map[cache.Key]page {
 		}
 	}
 	for _, r := range requests {
-		if err := s.redis.Del(s.Context(), string(r.Key())).Err(); err != nil {
-			s.Fatal(err)
-		}
+		env.MustDo(s, s.redis.Del(s.Context(), string(r.Key())).Err())
 	}
 	return pages
 }

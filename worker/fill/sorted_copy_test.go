@@ -106,9 +106,7 @@ func (w *walked) walk(order query.BallotOrder, shown int, between func(read int)
 			w.Errorf("got a page of %v, want of when its copy was published, %v", v.DataAsOf, want)
 		}
 		var rows []governance.Ballot
-		if err := v.Decode(&rows); err != nil {
-			w.Fatal(err)
-		}
+		env.MustDo(w, v.Decode(&rows))
 		ballots, revisions = append(ballots, rows[:min(shown, len(rows))]...), append(revisions, v.Revision)
 		if len(rows) <= shown {
 			return ballots, revisions
@@ -123,10 +121,7 @@ func (w *walked) counted(order query.BallotOrder) (voters []string) {
 	w.Helper()
 	q := query.Ballots{Proposal: walkedKey, Order: order}
 	q.Limit = 2 * walkedBallots
-	rows, err := pages.ListBallots(w.Context(), w.warehouse, pages.BallotSource{Ref: walkedRef.Hash()}, q)
-	if err != nil {
-		w.Fatal(err)
-	}
+	rows := env.Must(pages.ListBallots(w.Context(), w.warehouse, pages.BallotSource{Ref: walkedRef.Hash()}, q))(w)
 	for _, row := range rows {
 		voters = append(voters, row.VoterIdentity)
 	}

@@ -74,12 +74,10 @@ func (t *turns) await(ctx context.Context, endWait func()) (kinds []query.Kind, 
 	return nil, func() {}
 }
 
-// open returns the kinds of which another set may be taken, the next first. The caller holds mu.
 func (t *turns) open() []query.Kind {
 	return slices.DeleteFunc(slices.Clone(t.order), func(kind query.Kind) bool { return len(t.taken[kind]) >= t.kinds[kind].sets })
 }
 
-// take takes a turn of an open kind.
 func (t *turns) take(kind query.Kind) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 // voterTTL is how long pages of a voter are fresh. A publication changes too many voters for a version of each.
 const voterTTL = 5 * time.Second
 
-// voters builds a page of a DAO's ranking.
 func (p *page) voters(ctx context.Context, q query.Voters) (any, error) {
 	var rows []governance.DAOVoter
 	err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {

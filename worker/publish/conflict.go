@@ -133,7 +133,6 @@ func (e *evaluation) conflictWith(other *evaluation, code governance.WarningCode
 	})
 }
 
-// plainTitle removes what providers change about a title: case, space and the marks around it.
 func plainTitle(title string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.Trim(title, "#*_ ")), " "))
 }

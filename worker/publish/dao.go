@@ -188,7 +188,6 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
 	d.writer.SetDAO(ctx, d.head(), e.listItem())
 }
 
-// removeDAO removes a DAO whose sources are all claimed by another.
 func (d *daoPublication) removeDAO(ctx context.Context, id string) {
 	d.writer.RemoveView(ctx, cache.DAODetailKey(id))
 	d.writer.RemoveView(ctx, cache.DataStatusKey(id))

@@ -22,9 +22,8 @@ type daoEvaluation struct {
 	topics  uint64
 	forumAt *governance.Timestamp
 	// status is the data status. imported states as of when imported files are.
-	status   governance.DataStatus
-	imported governance.LatestSync
-	// sourceTypes are the providers of the sources, in order, each once.
+	status      governance.DataStatus
+	imported    governance.LatestSync
 	sourceTypes []governance.Provider
 	flagged     bool
 }

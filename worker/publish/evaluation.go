@@ -30,7 +30,6 @@ type evaluation struct {
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }
 
-// evaluate computes a proposal at a moment of the warehouse's clock.
 func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
 	stamp := governance.TimestampOf(now)
 	e := evaluation{
@@ -142,7 +141,6 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 	})
 }
 
-// detail returns the payload of the proposal's detail view. The API adds related paths.
 func (e *evaluation) detail() governance.ProposalRow {
 	p := e.proposal
 	return governance.ProposalRow{Bounds: e.result.bounds, ProposalDetail: governance.ProposalDetail{

@@ -162,7 +162,6 @@ func (o origin) votes(ballots counts.VoteTotals) origin {
 	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
 }
 
-// statement returns one field of the record, by its name upstream.
 func (o origin) statement(name string) origin {
 	o.name += "#" + name
 	return o
@@ -188,7 +187,6 @@ func (e *evaluation) lifecycleOrigin() origin {
 	return own.statement(p.Provider.StateField())
 }
 
-// titleOrigin returns what states the title, or the text that it is taken from.
 func (e *evaluation) titleOrigin() origin {
 	if e.proposal.TitleDerived {
 		return recordOf(e.proposal).statement("body")

@@ -23,22 +23,21 @@ type followTerm struct {
 	checkedAt time.Time
 	// covered holds the sources whose coverage has changed, until a publication has their DAOs.
 	covered []record.SourceRef
-	// any is set while sources are followed.
-	any bool
+	any     bool
 }
 
 // takeOver remembers the catalog of a publication. Sources of DAOs that were not written keep the state that
 // callers see: the next check finds the difference.
 func (f *followTerm) takeOver(r Result) {
+	var known records.Catalog
+	if f.catalog != nil {
+		known = *f.catalog
+	}
 	for ref, source := range r.Catalog.Sources {
-		if r.WrittenDAOs[r.Catalog.Owner[ref]] {
-			continue
+		if !r.WrittenDAOs[r.Catalog.Owner[ref]] {
+			source.Follow = known.Sources[ref].Follow
+			r.Catalog.Sources[ref] = source
 		}
-		source.Follow = nil
-		if f.catalog != nil {
-			source.Follow = f.catalog.Sources[ref].Follow
-		}
-		r.Catalog.Sources[ref] = source
 	}
 	f.catalog, f.covered = &r.Catalog, nil
 }
@@ -95,7 +94,6 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	return f.covered, nil
 }
 
-// publishStatuses writes data statuses of DAOs, and the global one, without what is computed from records.
 func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
 	in := Input{Revision: t.nextRevision(now), At: now}
 	r := run{Publisher: t.publisher, Input: in, workload: workload{catalog: *t.follows.catalog}}

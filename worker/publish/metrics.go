@@ -11,21 +11,19 @@ import (
 
 // metrics are an interface of the service: alerts and dashboards use their names.
 type metrics struct {
-	revision    prometheus.Gauge
-	publishedAt prometheus.Gauge
-	duration    prometheus.Histogram
-	proposals   prometheus.Counter
-	topics      prometheus.Counter
-	values      prometheus.Counter
-	// committedThrough and lagging change with every heartbeat.
+	revision         prometheus.Gauge
+	publishedAt      prometheus.Gauge
+	duration         prometheus.Histogram
+	proposals        prometheus.Counter
+	topics           prometheus.Counter
+	values           prometheus.Counter
 	committedThrough prometheus.Gauge
 	lagging          prometheus.Gauge
 	unbalanced       prometheus.Counter
 	unknownStates    prometheus.Counter
 	sortedCopies     *prometheus.HistogramVec
-	// asOf is up to when batches are in the numbers of all DAOs of a class; delay is from commit to publication.
-	asOf  *prometheus.GaugeVec
-	delay *prometheus.HistogramVec
+	asOf             *prometheus.GaugeVec
+	delay            *prometheus.HistogramVec
 	// ranged counts proposals counted by ranges, recountDifferences recounts that differed.
 	ranged, recountDifferences prometheus.Counter
 	recounts                   prometheus.Histogram
@@ -93,7 +91,6 @@ func (m metrics) observe(in Input, result Result) {
 	}
 }
 
-// heartbeat notes that everything committed by now is published, except in the DAOs that lag.
 func (m metrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	m.committedThrough.Set(float64(now.UnixMilli()) / 1000)
 	m.lagging.Set(float64(len(lagging)))

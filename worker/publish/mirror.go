@@ -16,8 +16,7 @@ import (
 // mirrors are the proposals of Governors that other providers state too, which are not published beside them.
 type mirrors struct {
 	// of are the mirrors of a Governor's proposal, in the same DAO.
-	of map[record.RefHash][]records.Mirror
-	// original is the proposal that supersedes a mirror.
+	of       map[record.RefHash][]records.Mirror
 	original map[record.RefHash]record.RefHash
 }
 
@@ -90,18 +89,15 @@ func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations [
 	if err != nil {
 		return nil, err
 	}
+	whole := map[record.RefHash]bool{}
 	for _, of := range proposals {
-		if of.StatedActions == nil || uint64(len(actions[of.Ref])) != *of.StatedActions {
-			delete(actions, of.Ref) // they are not known, or not all of them
-		} else {
-			actions[of.Ref] = append([]record.Action{}, actions[of.Ref]...)
-		}
+		whole[of.Ref] = of.StatedActions != nil && uint64(len(actions[of.Ref])) == *of.StatedActions
 	}
 	for _, e := range evaluations {
 		ref := e.proposal.Ref
 		for _, mirror := range p.mirrors.of[ref] {
 			here, there := actions[ref], actions[mirror.Ref]
-			if at := firstDifference(here, there); here != nil && there != nil && at >= 0 {
+			if at := firstDifference(here, there); whole[ref] && whole[mirror.Ref] && at >= 0 {
 				conflicts[ref] = append(conflicts[ref], rules.NewWarning(rules.ActionsDiffer, map[string]string{
 					"provider": string(mirror.Provider), "here": strconv.Itoa(len(here)), "there": strconv.Itoa(len(there)), "action": strconv.Itoa(at),
 				}))
@@ -111,7 +107,6 @@ func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations [
 	return conflicts, nil
 }
 
-// firstDifference returns the place of the first call that two lists do not have in common; -1 for equal lists.
 func firstDifference(here, there []record.Action) int {
 	input := func(a *record.Action) []byte {
 		if a.Signature == "" {

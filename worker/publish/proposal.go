@@ -24,7 +24,6 @@ type proposalPublication struct {
 	published int
 }
 
-// publish evaluates the proposals in chunks, and writes each while the next ones are read.
 func (p *proposalPublication) publish(ctx context.Context) error {
 	casts, err := records.Casts(ctx, p.Warehouse, slices.DeleteFunc(slices.Clone(p.proposals), p.totals.has))
 	if err != nil {

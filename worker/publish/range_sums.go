@@ -363,7 +363,6 @@ type daoVoters struct {
 	daoOf sync.Map
 }
 
-// touchBallots notes what batches change, before it is counted.
 func (d *daoVoters) touchBallots(changes records.ChangeSet) {
 	for ref := range changes.Proposals {
 		found, known := d.daoOf.Load(ref)
@@ -406,7 +405,6 @@ func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
 	}
 }
 
-// forget is reset, of the proposals as well.
 func (d *daoVoters) forget() {
 	d.daoOf.Clear() // first: a count that notes proposals meanwhile is dropped
 	d.reset()

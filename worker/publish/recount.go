@@ -192,7 +192,6 @@ func (c *corrections) putBack(refs []record.RefHash, daoIDs []string) {
 	}
 }
 
-// arePending reports whether take would return any.
 func (c *corrections) arePending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -107,7 +107,6 @@ func (p *proposalPublication) correctedBy(was counts.ProposalState, e *evaluatio
 	return c
 }
 
-// isFinal reports whether a published result belongs to a vote which is over.
 func isFinal(s counts.ProposalState) bool {
 	return s.Lifecycle == governance.Closed && s.VoteReady && s.Settled && !hasFlag(s, rules.Provisional)
 }
@@ -157,7 +156,6 @@ func (p *proposalPublication) wasWhole(c correctedResult) bool {
 	return c.was.Confirmed || ended != nil && cameAt >= *ended
 }
 
-// stateOf returns the state of a proposal, with whether its result is confirmed.
 func (p *proposalPublication) stateOf(e *evaluation) counts.ProposalState {
 	state, follow := e.state(p.Revision), p.sourceOf(e).Follow
 	state.Confirmed = isFinal(state) && (state.Basis == governance.UpstreamBasis || e.proposal.StatedVotes != nil ||

@@ -25,8 +25,7 @@ type workload struct {
 	// untold is what a publication of everything tells of: what one of changes would have published.
 	untold *untold
 	// catalog is read after the records that name its sources, so that it has them all.
-	catalog records.Catalog
-	// proposals are ordered by reference.
+	catalog   records.Catalog
 	proposals []record.RefHash
 	// counterparts are the same proposals at other providers, mirrors those of Governors' proposals.
 	counterparts map[record.RefHash][]record.RefHash
@@ -215,8 +214,7 @@ func (w *workload) addRelated(ctx context.Context, from *warehouse.Warehouse, pr
 
 type topicScope struct {
 	// all is set in a publication of everything, and then complete.
-	all []records.TopicRef
-	// forums are the hosts whose topics are compared with what is published of them.
+	all    []records.TopicRef
 	forums map[string]bool
 	// relinked adds the topics whose links to proposals have changed since a revision.
 	relinked bool

@@ -77,7 +77,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 	if err != nil {
 		return err
 	}
-	// First of all, so that a failover during the step shows at the next one.
+	// Before all else, so that a failover during the step shows at the next one.
 	found, err := t.publisher.Store.Standing(ctx)
 	if err != nil {
 		return err
@@ -177,7 +177,6 @@ func (t *leaderTerm) isForged(ctx context.Context, now time.Time, published uint
 	return cache.IsTooFarAhead(published, time.UnixMicro(int64(given))), nil //nolint:gosec // a time
 }
 
-// resumeFrom continues from what another worker, or an earlier term, has published.
 func (t *leaderTerm) resumeFrom(published cache.PublicationState) {
 	t.published = published
 	t.processed = map[uuid.UUID]time.Time{}

@@ -16,7 +16,6 @@ func (e daoEvaluation) timelines() []governance.Timeline {
 	}
 }
 
-// buckets returns one for each month from the first with a value to the last.
 func buckets(counts map[counts.Month]uint64) []governance.TimelineBucket {
 	filled := []governance.TimelineBucket{}
 	if len(counts) == 0 {

@@ -103,7 +103,6 @@ func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]reco
 	return forums, nil
 }
 
-// retract removes the views of topics that moved to another key.
 func (t *topicPublication) retract(ctx context.Context, refs []records.TopicRef) error {
 	published, err := counts.PublishedTopics(ctx, t.Warehouse, refs)
 	if err != nil {
@@ -195,10 +194,8 @@ type topicEvaluation struct {
 	topic    records.Topic
 	identity governance.Identity
 	post     governance.Post
-	// name is the one by which links refer to the topic.
-	name string
-	// related are the proposals that the topic is linked with, in either direction.
-	related []governance.RelatedProposal
+	name     string
+	related  []governance.RelatedProposal
 	// score and relevant are by rules.TopicRelevance.
 	score    int
 	relevant bool
@@ -258,7 +255,6 @@ func (e *topicEvaluation) detail() governance.ForumTopicDetail {
 	}
 }
 
-// participants returns the number that upstream states, or one if there is one post.
 func (e *topicEvaluation) participants() *governance.Decimal {
 	count := e.topic.Participants
 	if count == nil && e.topic.Posts == 1 {

@@ -31,7 +31,6 @@ type ballots struct {
 	groups []governance.Ranking
 }
 
-// voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
 	bounds  governance.ChoiceBounds
@@ -43,8 +42,7 @@ type voteResult struct {
 	held       counts.VoteTotals
 	supporting decimal.Decimal
 	counted    []governance.Score
-	// stated is what upstream states of the vote; nil for nothing.
-	stated *statement
+	stated     *statement
 	// votes is the number of votes, nil where upstream does not state it, and power is their voting power.
 	votes *uint64
 	power decimal.Decimal
@@ -280,7 +278,6 @@ func (c *voteResult) setQuorum(p records.Proposal) {
 	}
 }
 
-// decide returns the outcome of a vote that is over; it is unknown where no rule tells.
 func (c *voteResult) decide(p records.Proposal) governance.Outcome {
 	// A Governor always has a quorum. Where none is stated, it is unknown.
 	known := p.Quorum != nil || !p.Provider.AlwaysHasQuorum()
@@ -381,7 +378,6 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 	return valid, invalid, err
 }
 
-// statement is what upstream states of a vote as a whole.
 type statement struct {
 	votes *uint64
 	power decimal.Decimal

@@ -94,7 +94,6 @@ func (t *term) due(ctx context.Context, endpointIDs []string) (map[string][]dueM
 }
 
 const (
-	// recordInterval is how long outcomes wait for others, to be written together.
 	recordInterval = 100 * time.Millisecond
 	// maxRecorded bounds the outcomes that are written together.
 	maxRecorded       = 5000

@@ -23,7 +23,6 @@ type payload struct {
 	Data any `json:"data"`
 }
 
-// encode returns the JSON of a payload, with rows as HTTP answers have them.
 func (p payload) encode() ([]byte, error) {
 	text, err := governance.JSON(p)
 	if err != nil {

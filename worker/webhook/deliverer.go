@@ -30,11 +30,9 @@ import (
 
 const (
 	// MaxEndpoints bounds the number of endpoints, each of which has a goroutine.
-	MaxEndpoints = 1000
-	// refreshInterval is the time between two reads of endpoints, tokens and queues.
+	MaxEndpoints    = 1000
 	refreshInterval = 5 * time.Second
-	// sweepInterval is the time between two searches for what an endpoint's queue lacks.
-	sweepInterval = time.Hour
+	sweepInterval   = time.Hour
 	// overlap is how far before its first write a leader looks: the one before may have written some late.
 	overlap = time.Hour
 	// batchSize bounds the messages that an endpoint has in memory.
@@ -89,7 +87,6 @@ func New(o Options) *Deliverer {
 	return d
 }
 
-// forgetStates exports what a worker that does not lead knows: no endpoints, no queue.
 func (d *Deliverer) forgetStates() {
 	for _, state := range []string{"on", "failing", "off"} {
 		d.endpoints.WithLabelValues(state).Set(0)
@@ -105,12 +102,10 @@ func (d *Deliverer) Wake(revision uint64) {
 
 type term struct {
 	*Deliverer
-	// queued is the revision up to which new messages are queued.
 	queued    int64
 	receivers map[string]*receiver
-	// pulse is that before the endpoints were last read.
-	pulse   warehouse.Pulse
-	running sync.WaitGroup
+	pulse     warehouse.Pulse
+	running   sync.WaitGroup
 	// reads are of endpoints that wait for what is due, and outcomes wait to be recorded.
 	reads    chan dueRead
 	outcomes chan queuedOutcome

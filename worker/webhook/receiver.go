@@ -14,21 +14,18 @@ import (
 )
 
 type receiver struct {
-	term *term
-	// endpoint is what its operator set. A refresh replaces it.
+	term     *term
 	endpoint atomic.Pointer[accounts.Webhook]
 	// failingSince is the first failure since the last success; zero for none.
 	failingSince time.Time
-	// swept is when what its queue lacks was last searched for.
-	swept time.Time
-	woken chan struct{}
+	swept        time.Time
+	woken        chan struct{}
 	// next is the earliest attempt that failed messages wait for; zero for none.
 	next time.Time
 	// resumeAt is until when the receiver asks to be left alone; zero for not.
 	resumeAt time.Time
-	// stop ends its goroutine, which sets ended.
-	stop  context.CancelFunc
-	ended atomic.Bool
+	stop     context.CancelFunc
+	ended    atomic.Bool
 }
 
 func (t *term) newReceiver(e accounts.Webhook) *receiver {
@@ -191,8 +188,7 @@ const (
 	maxAge = 5 * 24 * time.Hour
 	// maxFailing is how long an endpoint may fail; less than maxAge, as the first message is not too old then.
 	maxFailing = maxAge - time.Hour
-	// jitter is the part of a pause that is added at random, at most.
-	jitter = 0.1
+	jitter     = 0.1
 	// minAsked and maxAsked bound the pause that a receiver asks for: as after the first failure, and a day.
 	minAsked = 5 * time.Second
 	maxAsked = 24 * time.Hour
@@ -207,7 +203,6 @@ func pauseAfter(failures uint32) time.Duration {
 	return pause + rand.N(time.Duration(jitter*float64(pause))) //nolint:gosec // no secret
 }
 
-// askedPause is what Retry-After asks for, zero for nothing.
 func askedPause(header http.Header, now time.Time) time.Duration {
 	pause, stated := fetch.RetryAfter(header, now, maxAsked)
 	if !stated {

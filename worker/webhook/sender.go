@@ -33,9 +33,8 @@ const (
 	maxAnswer = 16 << 10
 	maxBody   = 256 << 10
 	// maxURL and maxError bound an address, and the text of an error in the log.
-	maxURL   = 2048
-	maxError = 300
-	// publicPort is the port that receivers must have.
+	maxURL     = 2048
+	maxError   = 300
 	publicPort = "443"
 )
 
@@ -43,8 +42,7 @@ var errNotPublic = errors.New("its address is not public")
 
 // Sender posts messages to receivers.
 type Sender struct {
-	client *http.Client
-	// private allows receivers at private addresses, on any port, and without TLS.
+	client  *http.Client
 	private bool
 }
 
@@ -52,7 +50,6 @@ type Sender struct {
 // address is checked once it is resolved, so that no name leads past the check.
 func NewSender(private bool) *Sender { return newSender(private, &net.Dialer{}, nil) }
 
-// newSender sets what dialer connects to, and for how long it tries.
 func newSender(private bool, dialer *net.Dialer, trust *tls.Config) *Sender {
 	dialer.Timeout = connectTimeout
 	if !private {
@@ -116,7 +113,6 @@ type sending struct {
 	pause time.Duration
 }
 
-// send posts a message and returns how that went. The caller numbers the attempt.
 func (s *Sender) send(ctx context.Context, e accounts.Webhook, m message, now time.Time) sending {
 	began := time.Now()
 	status, header, err := s.post(ctx, e, m, now)
