@@ -35,6 +35,7 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 	return store.ReplaceTokens(ctx, cache.NextRevision(now, published), tokens)
 }
 
+// publishTokens publishes the tokens if they differ from the published ones.
 func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) error {
 	// Read before the pulse: whatever was published until then, the warehouse holds it already.
 	published, missing := pending.TokensRevision, pending.TokensMissing
@@ -45,15 +46,6 @@ func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) 
 	if !missing && published == a.revision && pulse.Quiet(a.pulse) && time.Since(a.compared) < compareInterval {
 		return nil
 	}
-	if err := a.compareTokens(ctx, published, missing); err != nil {
-		return err
-	}
-	a.compared, a.pulse = time.Now(), pulse
-	return nil
-}
-
-// compareTokens publishes the tokens if they differ from those published at a revision, or these are missing.
-func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing bool) error {
 	// Read before the tokens: of two workers, the one that read later has the later revision.
 	now, err := a.Warehouse.Now(ctx)
 	if err != nil {
@@ -66,14 +58,16 @@ func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing 
 	switch {
 	case missing:
 		// Usage comes first, so that no caller is authenticated before its quota is known.
-		if err := a.publishUsage(ctx, now, nil); err != nil {
-			return err
+		if err = a.publishUsage(ctx, now, nil); err == nil {
+			err = a.store.SetTokens(ctx, uint64(now.UnixMicro()), tokens)
 		}
-		return a.store.SetTokens(ctx, uint64(now.UnixMicro()), tokens)
 	case published != a.revision || !bytes.Equal(tokens, a.tokens):
-		return a.replace(ctx, now, published, tokens)
+		err = a.replace(ctx, now, published, tokens)
 	}
-	return nil
+	if err == nil {
+		a.compared, a.pulse = time.Now(), pulse
+	}
+	return err
 }
 
 // replace publishes tokens unless others have published the same, at a revision later than theirs, which may come

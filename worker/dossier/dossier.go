@@ -129,7 +129,7 @@ func Compose(f Facts) (governance.Intelligence, error) {
 			SourceRefs: json.RawMessage(a.SourceRefs), Warnings: json.RawMessage(a.Warnings),
 		})
 	}
-	finder{&c}.find()
+	c.find()
 	c.summarize()
 	return c.intelligence()
 }

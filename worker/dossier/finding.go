@@ -16,9 +16,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-type finder struct{ *composer }
-
-func (c finder) find() {
+func (c *composer) find() {
 	c.d.Findings = []governance.Finding{}
 	c.findInActions()
 	c.findInProcess()
@@ -43,7 +41,7 @@ func (c finder) find() {
 	}
 }
 
-func (c finder) findInActions() {
+func (c *composer) findInActions() {
 	c.findPayload()
 	for i := range c.d.Actions {
 		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
@@ -63,12 +61,12 @@ func OnActions(f Facts, stored []records.Meaning) (effects governance.DossierEff
 	other = c.otherMeanings(c.decoded, stored)
 	c.milestones()
 	c.actions()
-	finder{&c}.findInActions()
+	c.findInActions()
 	return c.d.Effects, c.d.Findings, other
 }
 
 // found adds a finding of a rule that rests on a fact and a source.
-func (c finder) found(rule, fact, ref string, args ...any) {
+func (c *composer) found(rule, fact, ref string, args ...any) {
 	of := rules.FindingRuleOf(rule)
 	c.d.Findings = append(c.d.Findings, governance.Finding{
 		Rule: of.Name, RuleVersion: of.Version, Severity: of.Severity, Sentence: clip(fmt.Sprintf(of.Sentence, args...), 300), Facts: []string{fact},
@@ -76,7 +74,7 @@ func (c finder) found(rule, fact, ref string, args ...any) {
 	})
 }
 
-func (c finder) findInObserved() {
+func (c *composer) findInObserved() {
 	for _, at := range c.strangers {
 		c.found(rules.RecipientUnknown, fmt.Sprintf("/addresses/%d", at), refObserved, c.d.Addresses[at].Address)
 	}
@@ -92,7 +90,7 @@ func (c finder) findInObserved() {
 	}
 }
 
-func (c finder) findPayload() {
+func (c *composer) findPayload() {
 	stated := c.Proposal.StatedActions
 	switch {
 	case c.d.Actions == nil && stated != nil:
@@ -107,7 +105,7 @@ func (c finder) findPayload() {
 }
 
 // findInAction applies the rules about single calls, to those inside as well.
-func (c finder) findInAction(a *governance.DossierAction, pointer string) {
+func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
 	found := func(rule, field string, args ...any) { c.found(rule, pointer+field, refActions, args...) }
 	if a.Undecoded != nil {
 		found(rules.PayloadUndecoded, "/undecoded", cmp.Or(a.Target.Address, "an unknown address"))
@@ -129,7 +127,7 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
 
-func (c finder) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c *composer) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
 	}
@@ -157,7 +155,7 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	}
 }
 
-func (c finder) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c *composer) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	spender, token, revoked, change := a.Target.Address, a.Target.Address, "", ""
 	permissions := c.d.Effects.Permissions
 	if at := c.permissionAt(pointer); at >= 0 {
@@ -193,12 +191,12 @@ func subjectOf(a *governance.DossierAction) string {
 }
 
 // permissionAt returns the place in effects of what a call grants somebody, or takes; -1 for nothing.
-func (c finder) permissionAt(pointer string) int {
+func (c *composer) permissionAt(pointer string) int {
 	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
 
 // holderAt returns, formatted, the address that a call grants power to or takes it from; empty for none.
-func (c finder) holderAt(pointer, granted, taken string) string {
+func (c *composer) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
 	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
 		return ""
@@ -235,7 +233,7 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 	return ""
 }
 
-func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c *composer) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer })
 	if at < 0 {
@@ -278,12 +276,12 @@ type payment struct {
 }
 
 // findInPayments applies the rules about money that moves. Of many payments in one call, a finding names the first.
-func (c finder) findInPayments() {
+func (c *composer) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
 	sums := c.sumsOf()
 	for _, p := range c.payments {
-		p.find(c.composer, sums, func(rule, field string, args ...any) {
+		p.find(c, sums, func(rule, field string, args ...any) {
 			key, fact := [2]string{rule, p.call}, p.sum
 			if p.first {
 				fact = p.call + field
@@ -313,7 +311,7 @@ func (p payment) keys() [2][3]string {
 	return [2][3]string{{p.chain, token}, {p.chain, token, p.To}}
 }
 
-func (c finder) sumsOf() map[[3]string]sum {
+func (c *composer) sumsOf() map[[3]string]sum {
 	sums := map[[3]string]sum{}
 	for _, p := range c.payments {
 		for _, key := range p.keys() {
@@ -362,7 +360,7 @@ func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, fiel
 	found(rules.AmountUnstated, "/inText/amount", moneyInWords(t))
 }
 
-func (c finder) findInProcess() {
+func (c *composer) findInProcess() {
 	p := c.d.Process
 	if len(c.d.Effects.Transfers) > 0 && c.d.Proposer != nil && len(c.d.Proposer.Here) == 0 {
 		c.found(rules.FirstPayer, "/proposer/here", refProposal, c.d.Proposer.ProposerID)
@@ -399,7 +397,7 @@ func addKinds(kinds map[string]bool, calls []governance.DossierAction) {
 	}
 }
 
-func (c finder) findDiscussion() {
+func (c *composer) findDiscussion() {
 	p := c.d.Process
 	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
 		c.unknown("missing_data", "the discussion that the proposal links to", "its length and its objections tell how well the proposal was reviewed",
@@ -415,7 +413,7 @@ func (c finder) findDiscussion() {
 	}
 }
 
-func (c finder) findInTimes() {
+func (c *composer) findInTimes() {
 	p := c.d.Process
 	switch {
 	case p.ExecutedAt != nil:
@@ -428,7 +426,7 @@ func (c finder) findInTimes() {
 	}
 }
 
-func (c finder) findInVote() {
+func (c *composer) findInVote() {
 	d := c.d.Decision
 	if q := d.Quorum; q != nil && q.MetBy != nil && c.Proposal.QuorumType != governance.QuorumOfRejection {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour
@@ -446,7 +444,7 @@ func (c finder) findInVote() {
 }
 
 // lateSwing reports whether of the choices that can win another one led when the last tenth began.
-func (c finder) lateSwing() bool {
+func (c *composer) lateSwing() bool {
 	choices, _ := c.contenders()
 	keys := warehouse.Values(choices, func(choice governance.ChoiceTotal) string { return choice.Key })
 	leads := func(powers []governance.Units) string {

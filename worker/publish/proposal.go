@@ -120,22 +120,16 @@ func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHas
 	return evaluations, nil
 }
 
-type writtenChunk struct {
-	// shown are the proposals whose evidence is written next, and counted those with new numbers.
-	shown, counted []*evaluation
-}
-
 func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
-	var written writtenChunk
 	for i := range c.evaluations {
-		if err := p.writeProposal(ctx, c, &c.evaluations[i], &written); err != nil {
+		if err := p.writeProposal(ctx, c, &c.evaluations[i]); err != nil {
 			return err
 		}
 	}
-	if err := p.recordCorrections(ctx, c.published, written.counted); err != nil {
+	if err := p.recordCorrections(ctx, c.published, c.counted); err != nil {
 		return err
 	}
-	if err := p.writeEvidence(ctx, written.shown); err != nil {
+	if err := p.writeEvidence(ctx, c.shown); err != nil {
 		return err
 	}
 	// Results show before DAOs are summed up.
@@ -143,17 +137,17 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 		return err
 	}
 	p.Invalidate(ctx, p.writer)
-	p.published += len(written.counted)
+	p.published += len(c.counted)
 	// Redis before states: what is cut off in between counts as not published, and is done again.
-	return p.writeStates(ctx, c.refs, written.counted)
+	return p.writeStates(ctx, c.refs, c.counted)
 }
 
-func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
+func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *evaluation) error {
 	previous, wasPublished := c.published[e.proposal.Ref]
 	former := previous.Identity
 	p.voters.move(e, former.DAOID)
 	if e.proposal.Withdrawn {
-		return p.withdraw(ctx, c, e, written)
+		return p.withdraw(ctx, c, e)
 	}
 	if !governance.IsKnownState(e.proposal.State) {
 		p.metrics.unknownStates.Inc()
@@ -171,7 +165,7 @@ func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *ev
 		}
 		if exists && former == e.identity {
 			p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
-			written.shown = append(written.shown, e)
+			c.shown = append(c.shown, e)
 		}
 		if exists {
 			p.daos[former.DAOID] = true // its sums lack the same ballots, which it has to state
@@ -187,25 +181,25 @@ func (p *proposalPublication) writeProposal(ctx context.Context, c *chunk, e *ev
 	}
 	p.daos[e.identity.DAOID] = true
 	p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
-	written.shown = append(written.shown, e)
+	c.shown = append(c.shown, e)
 	// The totals of a large proposal are kept by range, unless its vote is ranked: the last round follows from all ballots.
 	isRanged := e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn
 	if isRanged && (!p.everything || e.lifecycle == governance.Active) {
 		p.totals.want(e.proposal.Ref, !p.everything)
 	}
 	if !keep {
-		written.counted = append(written.counted, e)
+		c.counted = append(c.counted, e)
 	}
 	return nil
 }
 
 // withdraw removes what upstream has taken back, always: a failover of Redis may have brought the views back.
-func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
+func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation) error {
 	if former, wasPublished := c.published[e.proposal.Ref]; wasPublished && former.Identity != e.identity {
 		p.retract(ctx, e.proposal.Ref, former.Identity)
 	}
 	p.retract(ctx, e.proposal.Ref, e.identity)
-	written.counted = append(written.counted, e)
+	c.counted = append(c.counted, e)
 	if _, isListed := c.listed[e.proposal.Ref]; !isListed {
 		return nil
 	}

@@ -261,8 +261,10 @@ const (
 )
 
 type chunk struct {
-	refs        []record.RefHash
-	evaluations []evaluation
+	refs []record.RefHash
+	// shown are the proposals whose evidence is written next, and counted those with new numbers.
+	shown, counted []*evaluation
+	evaluations    []evaluation
 	// published are the states published before, but of withdrawn proposals; listed the versions that lists show.
 	published map[record.RefHash]counts.ProposalState
 	listed    map[record.RefHash]pages.ListedVersion
