@@ -90,10 +90,8 @@ func (e Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (
 
 // Changes covers what newly committed batches and the passing of time have changed.
 type Changes struct {
-	// Proposals are those that batches touch, and those that are due by the clock.
-	Proposals map[record.RefHash]bool
-	// Sources are those that batches touch.
-	Sources map[record.SourceRef]bool
+	// ChangeSet is what batches touch, and proposals that are due by the clock.
+	records.ChangeSet
 	// AllForums adds the topics of every forum that differ from what is published, and links changed since Since.
 	AllForums bool
 	// Since is the revision of the publication before.

@@ -20,7 +20,6 @@ import (
 	"pnyx/warehouse"
 	stored "pnyx/warehouse/accounts"
 	"pnyx/warehouse/counts"
-	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
@@ -286,7 +285,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 func (t *leaderTerm) untold(
 	ctx context.Context, position *counts.ChangePosition, batches []records.CommittedBatch, since, now time.Time,
 ) (*Changes, error) {
-	untold := &Changes{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
+	untold := &Changes{ChangeSet: records.NewChangeSet()}
 	if position == nil {
 		return untold, nil
 	}
@@ -394,10 +393,7 @@ func (t *leaderTerm) inputOf(now time.Time, batches []records.CommittedBatch, ch
 	}
 	return Input{
 		Revision: t.nextRevision(now), At: now, CommittedAt: committedAt,
-		Scope: Changes{
-			Proposals: changed.Proposals, Sources: changed.Sources,
-			AllForums: !t.checkedForums, Since: t.published.Revision,
-		},
+		Scope:   Changes{ChangeSet: changed, AllForums: !t.checkedForums, Since: t.published.Revision},
 		Lagging: t.lagging, VoteCoverage: t.voteCoverage, Batches: batches,
 	}
 }
