@@ -35,7 +35,6 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 	return store.ReplaceTokens(ctx, cache.NextRevision(now, published), tokens)
 }
 
-// publishTokens publishes the tokens if they differ from the published ones.
 func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) error {
 	// Read before the pulse: whatever was published until then, the warehouse holds it already.
 	published, missing := pending.TokensRevision, pending.TokensMissing

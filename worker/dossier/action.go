@@ -63,7 +63,6 @@ func (c *composer) cuts() {
 		"money may go where the calls do not say", "a simulation of the calls at the newest block")
 }
 
-// action returns a call for the dossier, and adds what it does to the effects.
 func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.DossierAction {
 	a := governance.DossierAction{
 		Index: index, Chain: governance.OptionalText(d.Chain), Target: c.address(d.Chain, d.Target), Operation: string(d.Operation),
@@ -174,7 +173,6 @@ func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTra
 	return t
 }
 
-// addTransfer adds money to what leaves to its recipient, and returns the JSON pointer of the sum.
 func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) string {
 	text := warehouse.TextOrEmpty[string]
 	key := [5]string{text(chain), text(t.Token), t.To, text(t.From), fmt.Sprint(t.Amount == nil)}
@@ -190,7 +188,6 @@ func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) stri
 	return fmt.Sprintf("/effects/transfers/%d", at)
 }
 
-// addPower adds the power that a call grants or takes, and the settings that it changes.
 func (c *composer) addPower(d *abi.Decoded, pointer string) {
 	name, _, _ := strings.Cut(d.Function, "(")
 	set, isSetting := settingOf(d)

@@ -103,7 +103,6 @@ func (f *Facts) hasSnapshot() bool {
 	return f.Proposal.VotingToken != "" && f.Detail.StartAt != nil && *f.Detail.StartAt <= f.AsOf && !f.Proposal.StartDayOnly
 }
 
-// compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
 func (f *Facts) compared() (earlier []pages.KnownProposal) {
 	for _, k := range f.endedIn(math.MinInt64, f.end()) {
 		if k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed {
@@ -165,14 +164,12 @@ func (c *composer) newest() governance.Timestamp {
 	return newest
 }
 
-// digestOf is the SHA-256 of JSON.
 func digestOf(content any) []byte {
 	text, _ := json.Marshal(content) // records encode
 	sum := sha256.Sum256(text)
 	return sum[:]
 }
 
-// warnings repeats what limits the whole.
 func (c *composer) warnings() []string {
 	warnings := []string{}
 	for _, flag := range rules.QualityFlags() {
@@ -277,7 +274,6 @@ func powerOf(text governance.Decimal) decimal.Decimal {
 	return d
 }
 
-// summarize says in at most 400 characters what the proposal does, where it stands and by what margin.
 func (c *composer) summarize() {
 	var parts []string
 	switch {

@@ -65,7 +65,6 @@ func OnActions(f Facts, stored []records.Meaning) (effects governance.DossierEff
 	return c.d.Effects, c.d.Findings, other
 }
 
-// found adds a finding of a rule that rests on a fact and a source.
 func (c *composer) found(rule, fact, ref string, args ...any) {
 	of := rules.FindingRuleOf(rule)
 	c.d.Findings = append(c.d.Findings, governance.Finding{
@@ -180,7 +179,6 @@ func (c *composer) findAllowance(a *governance.DossierAction, pointer string, fo
 	}
 }
 
-// subjectOf returns the contract whose code or power a call changes: an argument, or the target.
 func subjectOf(a *governance.DossierAction) string {
 	for _, argument := range a.Arguments {
 		if argument.Name != nil && argument.Value != nil && slices.Contains([]string{"proxy", "beacon", "cometProxy", "where"}, *argument.Name) {
@@ -190,7 +188,6 @@ func subjectOf(a *governance.DossierAction) string {
 	return a.Target.Address
 }
 
-// permissionAt returns the place in effects of what a call grants somebody, or takes; -1 for nothing.
 func (c *composer) permissionAt(pointer string) int {
 	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
@@ -275,7 +272,6 @@ type payment struct {
 	first     bool
 }
 
-// findInPayments applies the rules about money that moves. Of many payments in one call, a finding names the first.
 func (c *composer) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
@@ -388,7 +384,6 @@ func (c *composer) findInProcess() {
 	}
 }
 
-// addKinds adds what calls are for: of one with calls inside, what these are for.
 func addKinds(kinds map[string]bool, calls []governance.DossierAction) {
 	for i := range calls {
 		if addKinds(kinds, calls[i].Calls); len(calls[i].Calls) == 0 {
@@ -443,7 +438,6 @@ func (c *composer) findInVote() {
 	}
 }
 
-// lateSwing reports whether of the choices that can win another one led when the last tenth began.
 func (c *composer) lateSwing() bool {
 	choices, _ := c.contenders()
 	keys := warehouse.Values(choices, func(choice governance.ChoiceTotal) string { return choice.Key })

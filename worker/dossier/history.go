@@ -104,7 +104,6 @@ func settingOf(d *abi.Decoded) (s setting, is bool) {
 	return s, true
 }
 
-// saysWhich reports whether an argument before others says which setting a call sets.
 func saysWhich(a abi.Argument) bool {
 	switch {
 	case a.Type == "address":

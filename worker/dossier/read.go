@@ -72,7 +72,6 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	return group.Wait()
 }
 
-// readProposals reads the proposals and those beside them, and returns the facts of those that are not gone.
 func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, refs []record.RefHash) (found []*Facts, err error) {
 	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error { return readKnown(ctx, w, of) })
@@ -324,7 +323,6 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	return nil
 }
 
-// proposerID is the published proposer; empty if none is stated.
 func (f *Facts) proposerID() string { return warehouse.TextOrEmpty(f.Detail.ProposerID) }
 
 // createdAt is when the proposal was created, or else when its vote began; 0 where that is not known.
@@ -377,7 +375,6 @@ type EarlierAction struct {
 // maxEarlier is how many earlier actions a dossier looks at.
 const maxEarlier = 500
 
-// setBefore takes the actions of executed proposals that call or name one of the addresses that the actions concern.
 func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]record.Action) {
 	var packed [][]byte
 	for _, address := range concerned {

@@ -105,7 +105,6 @@ const (
 	maxNumbers = 10_000
 )
 
-// textOf reads the text of a proposal that executes something, and of its topics.
 func textOf(f Facts) (s statedText) {
 	if len(f.Actions) == 0 {
 		return s
@@ -161,7 +160,6 @@ func plainOf(text string) string {
 	return text
 }
 
-// namesPower reports whether a text in lower case may have a number in words.
 func namesPower(text string) bool {
 	return slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, func(word string) bool { return strings.Contains(text, word) })
 }
@@ -193,7 +191,6 @@ func plainRune(r rune) rune {
 	return r
 }
 
-// numberOf returns a number in words as digits.
 func numberOf(words string) string {
 	sum, part := int64(0), int64(0)
 	for word := range strings.FieldsFuncSeq(words, isSign) {
@@ -217,7 +214,6 @@ func numberOf(words string) string {
 	return strconv.FormatInt(sum+part, 10)
 }
 
-// unitsOf returns the words that follow an amount: symbols of tokens that a node showed, and what money is called.
 func unitsOf(f Facts) map[string]bool {
 	units := map[string]bool{}
 	for word := range strings.FieldsSeq("usd eur euro euros gbp chf dollars dollar stablecoins tokens token coins ether native") {
@@ -231,7 +227,6 @@ func unitsOf(f Facts) map[string]bool {
 	return units
 }
 
-// readNumbers keeps the numbers of a text that are amounts.
 func (s *statedText) readNumbers(text string, units map[string]bool) {
 	ungrouped := strings.NewReplacer(",", "", "'", "", " ", "")
 	isUnit := func(word string) bool {
@@ -332,13 +327,11 @@ func moneyOf(unit string) string {
 	return unit
 }
 
-// lastWord returns the word or sign at the end of a text, before a colon or spaces.
 func lastWord(text string) string {
 	text = strings.TrimRight(text, ": ")
 	return text[len(strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Sc, r) })):]
 }
 
-// moneyIn returns what the money of a payment is of; empty where that is not known.
 func moneyIn(chain string, t governance.DossierTransfer) string {
 	if t.Token != nil {
 		return moneyOf(warehouse.TextOrEmpty(t.Symbol))
@@ -376,7 +369,6 @@ func (s statedText) has(word string) bool {
 	return s.words[word] || strings.ContainsFunc(word, isSign) && strings.Contains(s.lower, word)
 }
 
-// isSign reports whether a character of a text in lower case is neither a letter nor a digit of ASCII.
 func isSign(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
 // hasNumber reports whether the text states an amount of some money, or of anything, in units or in the smallest
@@ -401,5 +393,4 @@ func (s statedText) magnitude(amount decimal.Decimal, of string) (stated decimal
 	return stated, found
 }
 
-// digits returns the digits of a number without zeros at its ends.
 func digits(d decimal.Decimal) string { return strings.Trim(d.Coefficient().String(), "0") }

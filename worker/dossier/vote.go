@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
 	byVoter := c.Ballots
 	var sorting sync.WaitGroup
@@ -37,7 +36,6 @@ func orFirst(at *governance.Timestamp) governance.Timestamp {
 	return *at
 }
 
-// supported returns the choices that a ballot supports.
 func supported(b pages.CountedBallot) []string {
 	if b.Invalid {
 		return nil
@@ -253,7 +251,6 @@ func (r *race) run(ballots []pages.CountedBallot) {
 	}
 }
 
-// first returns the choice with the most power; empty for a tie.
 func first(keys []string, powers []governance.Units) string {
 	leader, most := "", governance.Units{}
 	for i, key := range keys {
@@ -365,7 +362,6 @@ func (c *composer) participate() {
 	}
 }
 
-// addDelegated fills in the share of the supply that voted, and the delegated power that did not.
 func (c *composer) addDelegated() {
 	p, of := &c.d.Participation, c.Delegated
 	if of == nil || of.Supply == nil {
@@ -478,12 +474,10 @@ func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
 	return n
 }
 
-// byTime returns ballots, which are in order of voters, in order of time.
 func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(orFirst(b.VotedAt)) }, func(_, _ *pages.CountedBallot) int { return 0 })
 }
 
-// byPower returns ballots, which are in order of voters, in order of power, the largest first.
 func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
 	return ordered(ballots, func(b *pages.CountedBallot) int64 {
 		if b.Power[3]|b.Power[2]|b.Power[1]>>31 != 0 {

@@ -143,7 +143,6 @@ func (b *Builder) Settle(ctx context.Context) error {
 	return b.processPending(ctx)
 }
 
-// processPending processes what was published or imported since the last call.
 func (b *Builder) processPending(ctx context.Context) (err error) {
 	defer panics.Caught(&err)
 	catalog, err := records.CatalogOwners(ctx, b.Warehouse)

@@ -83,7 +83,6 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 	return nil
 }
 
-// unseenBatches returns the committed batches whose powers are not processed yet.
 func (b *Builder) unseenBatches(ctx context.Context, tokens []feed.FeedToken, now time.Time) ([]feed.JournalEntry, error) {
 	since := b.journal.through
 	if since.IsZero() {
@@ -101,7 +100,6 @@ func (b *Builder) unseenBatches(ctx context.Context, tokens []feed.FeedToken, no
 	}), err
 }
 
-// startsOver reports whether the whole history of a token is to be processed.
 func (b *Builder) startsOver(token feed.FeedToken, now time.Time) bool {
 	return token.RulesVersion != b.rulesVersion || token.DAOID != joinedDAOs(token) || now.Sub(revisionTime(token)) > journalKept
 }
@@ -112,7 +110,6 @@ func revisionTime(token feed.FeedToken) time.Time {
 
 func joinedDAOs(token feed.FeedToken) string { return strings.Join(token.DAOs, "\x00") }
 
-// processToken derives the events and signals of a token from the span of a block on.
 func (b *Builder) processToken(ctx context.Context, token feed.FeedToken, block uint64) error {
 	spans, err := feed.PowerSpans(ctx, b.Warehouse, token.Scope, block)
 	for len(spans) > 0 && err == nil {

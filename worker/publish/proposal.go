@@ -293,7 +293,6 @@ func (e *evaluation) link() counts.ProposalLink {
 	}
 }
 
-// sameLink reports whether topics would show and find the proposal as before.
 func sameLink(a, b counts.ProposalLink) bool {
 	return a.Key == b.Key && a.Title == b.Title && a.Topic == b.Topic && a.Flagged == b.Flagged && slices.Equal(a.Names, b.Names)
 }

@@ -31,7 +31,6 @@ type proposalList struct {
 	moved   map[governance.ProposalKey]string
 }
 
-// newProposalList returns a list without changes. A publication of everything publishes all pages again.
 func (r *run) newProposalList(ctx context.Context) (*proposalList, error) {
 	list := &proposalList{run: r, changed: map[string]bool{}, moved: map[governance.ProposalKey]string{}}
 	if r.everything {

@@ -65,7 +65,6 @@ type daoResult struct {
 	VoteCoverage map[string]governance.VoteCoverage
 }
 
-// attrs returns what the log line of a publication states.
 func (r Result) attrs(revision uint64) []slog.Attr {
 	return []slog.Attr{
 		slog.Uint64("revision", revision),
@@ -134,7 +133,6 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}, nil
 }
 
-// countTogether publishes the proposals, and counts the ballots of lagging DAOs at the same time.
 func countTogether(ctx context.Context, proposals *proposalPublication, daos *daoPublication) error {
 	group, ctx := panics.WithContext(ctx)
 	group.Go(func() error { return proposals.publish(ctx) })
@@ -158,7 +156,6 @@ type run struct {
 	writer *cache.Writer
 }
 
-// withWriter returns the same publication with a writer for another goroutine.
 func (r *run) withWriter() *run {
 	other := *r
 	other.writer = r.Store.NewWriter(r.Revision)

@@ -118,7 +118,6 @@ func (r *rangeSums[K, S]) touch(key K, voters map[string]bool) {
 	}
 }
 
-// drop forgets the sums of a subject: any of its ballots may have changed.
 func (r *rangeSums[K, S]) drop(key K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +191,6 @@ func (r *rangeSums[K, S]) has(key K) bool {
 	return sums != nil
 }
 
-// isWanted reports whether a subject is counted by ranges, or will be.
 func (r *rangeSums[K, S]) isWanted(key K) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -322,7 +320,6 @@ func (p *Publisher) voteTotals(ctx context.Context, refs []record.RefHash) (map[
 	return found, err
 }
 
-// countRanges counts ranges of a subject by statements of a few each.
 func (r *rangeSums[K, S]) countRanges(
 	ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange, perStatement int,
 ) ([]S, error) {
@@ -337,13 +334,11 @@ func (r *rangeSums[K, S]) countRanges(
 	return sums, nil
 }
 
-// forgetSums makes everything be counted whole.
 func (p *Publisher) forgetSums() {
 	p.totals.reset()
 	p.voters.forget()
 }
 
-// touch notes what batches change, before it is counted.
 func (p *Publisher) touch(changes records.ChangeSet) {
 	p.voters.touchBallots(changes)
 	for ref := range changes.Proposals {

@@ -164,7 +164,6 @@ func (p *Publisher) fingerprintOf(ctx context.Context, sorted pages.SortedCopy) 
 	return of[sorted.Ref], err
 }
 
-// setCopyVersion makes pages be read from a copy, and returns what was written for that.
 func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy) (*cache.Writer, error) {
 	scope := query.Scope{Kind: query.KindBallots, Subject: sorted.Subject}
 	if sorted.Kind == pages.VoterCopy {
@@ -178,7 +177,6 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy)
 	return writer, nil
 }
 
-// announceCopies adds the subjects of copies to the stream of changes: their pages have changed.
 func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCopy) error {
 	refs := warehouse.Values(copies, func(sorted pages.SortedCopy) record.RefHash { return sorted.Ref })
 	identities, err := counts.PublishedIdentities(ctx, p.Warehouse, refs)

@@ -215,7 +215,6 @@ func scoresOf(p records.Proposal, b ballots, choices []governance.Choice) (score
 	return nil, false
 }
 
-// quadraticScores computes scores from the sums of square roots that the warehouse computes.
 func quadraticScores(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) map[string]governance.Score {
 	roots := warehouse.Values(choices, func(choice governance.Choice) decimal.Decimal { return t.RootSums[choice.Key] })
 	scores := map[string]governance.Score{}
@@ -453,7 +452,6 @@ func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
 	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
-// scoresThatDiffer returns the positions of the choices whose stated score ballots do not come to.
 func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	if c.stated == nil {
 		return nil

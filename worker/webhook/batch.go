@@ -38,7 +38,6 @@ type dueAnswer struct {
 	err      error
 }
 
-// read returns the first batchSize messages that an endpoint should get now.
 func (t *term) read(ctx context.Context, endpointID string) ([]dueMessage, error) {
 	answer := make(chan dueAnswer, 1)
 	select {
@@ -148,7 +147,6 @@ func (t *term) runRecords(ctx context.Context) {
 	}
 }
 
-// take returns first and what else is queued, at most so many.
 func take[T any](queue <-chan T, first T, most int) []T {
 	taken := []T{first}
 	for len(taken) < most {

@@ -275,7 +275,6 @@ func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 	return nil
 }
 
-// sweep queues everything that the feed shows and the queue of an endpoint lacks.
 func (t *term) sweep(ctx context.Context, e accounts.Webhook) error {
 	return queueLacking(ctx, t.Warehouse, e, func(time.Time) accounts.Delivery { return waiting(t.Now()) })
 }

@@ -76,7 +76,6 @@ func waiting(now time.Time) accounts.Delivery {
 	return accounts.Delivery{State: accounts.MessageWaiting, QueuedAt: now, DueAt: now}
 }
 
-// allSince selects what is in the feed now and is not older than a time.
 func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (accounts.MessageQuery, time.Time, error) {
 	now, err := w.Now(ctx)
 	if oldest := now.Add(-accounts.MaxMessageAge); since.Before(oldest) {
