@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -174,6 +175,232 @@ func TestAnImportIsNoSync(t *testing.T) {
 				t.Fatalf("got sources %v, want one", got.Sources)
 			}
 			env.WantSame(t, "source", c.fresh, got.Sources[0].Freshness())
+		})
+	}
+}
+
+// conflictCase is a proposal and the warnings and flag that its figures lead to.
+type conflictCase struct {
+	proposal records.Proposal
+	ballots  ballots
+	want     []governance.WarningCode
+	flagged  bool
+}
+
+func checkConflicts(t *testing.T, cases map[string]conflictCase) {
+	t.Helper()
+	wantDetails := map[governance.WarningCode][]string{}
+	for _, rule := range rules.WarningRules() {
+		wantDetails[rule.Code] = slices.Sorted(slices.Values(rule.Details))
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := evaluate(c.proposal, "dao", c.ballots, now)
+			codes := []governance.WarningCode{}
+			for _, warning := range got.conflicts {
+				codes = append(codes, warning.Code)
+				var details []string
+				for detail := range warning.Details {
+					details = append(details, detail)
+				}
+				slices.Sort(details)
+				if diff := cmp.Diff(wantDetails[warning.Code], details); diff != "" {
+					t.Errorf("details of %s (-want +got):\n%s", warning.Code, diff)
+				}
+			}
+			if !slices.Equal(codes, c.want) {
+				t.Errorf("got %v, want %v", codes, c.want)
+			}
+			if flagged := slices.Contains(got.flags, rules.TotalsDifferUpstream); flagged != c.flagged {
+				t.Errorf("got flags %v, want %s: %t", got.flags, rules.TotalsDifferUpstream, c.flagged)
+			}
+		})
+	}
+}
+
+func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
+	t.Parallel()
+	stored := counted(map[string]string{"1": "10", "2": "0.000000000000000001"})
+	stated := func(votes uint64, total string, scores ...string) records.Proposal {
+		return snapshotProposal(func(p *record.Proposal) {
+			p.StatedVotes, p.Choices = &votes, []string{"Red", "Blue"}
+			if total != "" {
+				p.StatedScoresTotal = power(total)
+			}
+			for _, score := range scores {
+				p.StatedScores = append(p.StatedScores, *power(score))
+			}
+		})
+	}
+	ofGovernor := counted(map[string]string{"for": "10", "against": "3"})
+	contract := func(scores ...string) records.Proposal {
+		return chainProposal("executed", func(p *record.Proposal) { p.StatedScores = stated(0, "", scores...).StatedScores })
+	}
+	blank := counted(map[string]string{"1": "10"})
+	blank.totals.Votes, blank.totals.Power = 2, decimal.NewFromInt(15)
+	checkConflicts(t, map[string]conflictCase{
+		"nothing stated":             {snapshotProposal(nil), stored, nil, false},
+		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), stored, nil, false},
+		"floating point":             {stated(2, "10.000000009", "9.999999992", "0"), stored, nil, false},
+		"beyond floating point":      {stated(2, "10.00000002"), stored, []governance.WarningCode{rules.TotalDiffers}, true},
+		"one score":                  {stated(2, "", "10", "0.5"), stored, []governance.WarningCode{rules.ScoresDiffer}, true},
+		"both scores":                {stated(2, "10", "5", "5"), stored, []governance.WarningCode{rules.ScoresDiffer, rules.ScoresDiffer}, true},
+		"scores of other choices":    {stated(2, "", "1", "2", "3"), stored, nil, false},
+		"more stored than stated":    {stated(1, ""), stored, []governance.WarningCode{rules.VotesDiffer}, true},
+		"ballots missing":            {stated(3, "99", "99", "0"), stored, []governance.WarningCode{rules.VotesDiffer}, false},
+		"no ballots stored":          {stated(3, "99"), ballots{}, nil, false},
+		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
+		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
+		"a contract's own sums":      {contract("10", "3", "0"), ofGovernor, nil, false},
+		"a contract has a vote more": {contract("10", "4", "0"), ofGovernor, []governance.WarningCode{rules.ScoresDiffer}, true},
+		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{rules.TotalDiffers}, true},
+	})
+}
+
+func TestContradictingStatesYieldWarnings(t *testing.T) {
+	t.Parallel()
+	status := func(state, status string) records.Proposal {
+		return snapshotProposal(func(p *record.Proposal) { p.State, p.UpstreamStatus, p.EndAt = state, status, in(24) })
+	}
+	seen := func(p records.Proposal, hours int) records.Proposal {
+		p.ObservedAt = *in(hours)
+		return p
+	}
+	active := func(p *record.Proposal) { p.State = "active" }
+	checkConflicts(t, map[string]conflictCase{
+		"both say it is over":              {status("closed", "rejected"), ballots{}, nil, false},
+		"both say it is open":              {status("active", "active"), ballots{}, nil, false},
+		"over for the DAO":                 {status("active", "enacted"), ballots{}, []governance.WarningCode{rules.StatusDiffers}, false},
+		"open for the DAO":                 {status("closed", "pending"), ballots{}, []governance.WarningCode{rules.StatusDiffers}, false},
+		"a status that says neither":       {status("active", "finished"), ballots{}, nil, false},
+		"no status of its own":             {status("active", ""), ballots{}, nil, false},
+		"no state":                         {status("", "enacted"), ballots{}, nil, false},
+		"open when seen before the end":    {seen(snapshotProposal(active), -25), ballots{}, nil, false},
+		"open when seen after the end":     {seen(snapshotProposal(active), -23), ballots{}, []governance.WarningCode{rules.StateOutdated}, false},
+		"closed when seen after the end":   {seen(snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), -23), ballots{}, nil, false},
+		"only the day of the end is known": {seen(snapshotProposal(func(p *record.Proposal) { p.State, p.EndDayOnly = "active", true }), -23), ballots{}, nil, false},
+	})
+}
+
+func TestStatedOutcomeIsComparedWithVotes(t *testing.T) {
+	t.Parallel()
+	won := counted(map[string]string{"1": "10", "2": "1"})
+	lost := counted(map[string]string{"1": "1", "2": "10"})
+	governor := counted(map[string]string{"for": "10", "against": "1", "abstain": "0"})
+	status := func(status string) records.Proposal {
+		return snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = status })
+	}
+	quorum := func(p *record.Proposal) { p.Quorum = power("11") }
+	differs := []governance.WarningCode{rules.OutcomeDiffersFromVotes}
+	checkConflicts(t, map[string]conflictCase{
+		"rejected and lost":                {status("rejected"), lost, nil, false},
+		"rejected but won":                 {status("rejected"), won, differs, false},
+		"enacted and won":                  {status("enacted"), won, nil, false},
+		"enacted but lost":                 {status("enacted"), lost, differs, false},
+		"won, but there was no budget":     {status("out_of_budget"), won, nil, false},
+		"won, but deleted":                 {status("deleted"), won, nil, false},
+		"nothing stated":                   {status(""), won, nil, false},
+		"executed without a quorum":        {governorProposal("executed", quorum), governor, differs, false},
+		"defeated for want of a quorum":    {governorProposal("defeated", quorum), governor, nil, false},
+		"won, but expired":                 {governorProposal("expired", func(p *record.Proposal) { p.Quorum = power("1") }), governor, nil, false},
+		"the Governor's quorum is unknown": {governorProposal("defeated", nil), governor, nil, false},
+		"ballots missing": {
+			governorProposal("executed", func(p *record.Proposal) { p.Quorum, p.StatedVotes = power("11"), new(uint64(9)) }), governor,
+			[]governance.WarningCode{rules.VotesDiffer},
+			false,
+		},
+	})
+}
+
+func TestCounterpartsAreCompared(t *testing.T) {
+	t.Parallel()
+	elsewhere := evaluate(governorProposal("executed", func(p *record.Proposal) { p.Title = " # renew  the Budget" }), "dao", ballots{}, now)
+	for name, c := range map[string]struct {
+		title, status string
+		want          []governance.WarningCode
+	}{
+		"alike":                     {"Renew the budget", "enacted", nil},
+		"passed, then executed":     {"Renew the budget", "passed", nil},
+		"another title":             {"Renew the budget again", "passed", []governance.WarningCode{rules.TitleDiffers}},
+		"no title":                  {"", "passed", nil},
+		"title of the text":         {"Budget in short", "passed", nil},
+		"another outcome":           {"Renew the budget", "rejected", []governance.WarningCode{rules.OutcomeDiffers}},
+		"no outcome":                {"Renew the budget", "finished", nil},
+		"another title and outcome": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proposal := snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status })
+			proposal.TitleDerived = name == "title of the text"
+			here := evaluate(proposal, "dao", ballots{}, now)
+			got := here.evidence([]*evaluation{&elsewhere}).Warnings
+			var codes []governance.WarningCode
+			for _, warning := range got {
+				codes = append(codes, warning.Code)
+				if warning.Details["proposalKey"] != string(elsewhere.key) || warning.Details["provider"] != "tally" {
+					t.Errorf("got %v, want the other proposal named", warning.Details)
+				}
+			}
+			if !slices.Equal(codes, c.want) {
+				t.Errorf("got %v, want %v", codes, c.want)
+			}
+		})
+	}
+}
+
+func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
+	t.Parallel()
+	final := func(change func(*record.Proposal), powers map[string]string) *evaluation {
+		e := evaluate(snapshotProposal(func(p *record.Proposal) {
+			p.State = "closed"
+			change(p)
+		}), "dao", counted(powers), now)
+		return &e
+	}
+	unchanged := func(*record.Proposal) {}
+	p := &proposalPublication{run: &run{Input: Input{Revision: 2, At: now}}}
+	for name, c := range map[string]struct {
+		was  func(*counts.ProposalState)
+		is   *evaluation
+		want map[string]governance.CorrectionReason
+	}{
+		"nothing": {nil, final(unchanged, map[string]string{"1": "2"}), nil},
+		"a ballot": {nil, final(unchanged, map[string]string{"1": "2", "2": "1"}), map[string]governance.CorrectionReason{
+			"totals.votes": governance.LateBallots, "totals.votingPower": governance.LateBallots, "choices.2.votingPower": governance.LateBallots,
+		}},
+		"a rule": {
+			func(s *counts.ProposalState) { s.TotalPower = decimal.NewFromInt(3) }, final(unchanged, map[string]string{"1": "2"}),
+			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
+		},
+		"a rule since a version without fingerprints": {
+			func(s *counts.ProposalState) { s.TotalPower, s.StatedFingerprint = decimal.NewFromInt(3), 0 },
+			final(unchanged, map[string]string{"1": "2"}),
+			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
+		},
+		"a result that was not final": {
+			func(s *counts.ProposalState) { s.TotalPower, s.Settled = decimal.NewFromInt(3), false },
+			final(unchanged, map[string]string{"1": "2"}), nil,
+		},
+		"execution": {
+			func(s *counts.ProposalState) { s.Outcome = governance.Passed },
+			final(func(p *record.Proposal) { p.UpstreamStatus = "executed" }, map[string]string{"1": "2"}), nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			was := final(unchanged, map[string]string{"1": "2"}).state(1)
+			if c.was != nil {
+				c.was(&was)
+			}
+			got := map[string]governance.CorrectionReason{}
+			for _, found := range p.correctedBy(was, c.is).corrections {
+				got[found.Field] = found.Reason
+			}
+			env.Want(t, len(c.want), len(got), got)
+			for field, reason := range c.want {
+				env.Want(t, reason, got[field], "for", field)
+			}
 		})
 	}
 }
