@@ -224,7 +224,6 @@ func (b *powerBook) told(daoID string) []string {
 	return env.Column(b.t, b.conn, sql, daoID)
 }
 
-// stored is the feed of moves with everything but revisions.
 func (b *powerBook) stored() []string {
 	return env.Column(b.t, b.conn, "SELECT row FROM (SELECT toString(tuple(* EXCEPT (revision))) AS row FROM feed_events FINAL WHERE event_type = 'delegate_moved' "+
 		"UNION ALL SELECT toString(tuple(* EXCEPT (revision))) AS row FROM feed_signals FINAL WHERE signal_type = 'delegate_power_shift') ORDER BY row")

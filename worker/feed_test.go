@@ -409,7 +409,6 @@ func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []gover
 	return all, shown
 }
 
-// forget makes every item pending, as other rules do.
 func (h *harness) forget() {
 	h.t.Helper()
 	const sql = "ALTER TABLE feed_progress UPDATE rules_version = rules_version + 1 WHERE 1 SETTINGS mutations_sync = 1"
@@ -428,7 +427,6 @@ func (f *settledFeed) listAll() map[string]listed {
 
 func pick[T any](f *settledFeed, values ...T) T { return values[f.random.IntN(len(values))] }
 
-// closedVote returns a vote of a source that has ended.
 func (f *settledFeed) closedVote(id, source string) *record.Proposal {
 	p := votedBetween(id, 0, 0)
 	end := -3 - f.random.IntN(500)
@@ -437,7 +435,6 @@ func (f *settledFeed) closedVote(id, source string) *record.Proposal {
 	return p
 }
 
-// ballotsOn returns ballots on a vote, by voters who vote everywhere.
 func (f *settledFeed) ballotsOn(p *record.Proposal, count int) []record.Record {
 	var records []record.Record
 	for i := range count {

@@ -34,7 +34,6 @@ const (
 	leaseTTL = 2 * soon
 )
 
-// harness is a warehouse database and a Redis for one test.
 type harness struct {
 	t         *testing.T
 	url       string // of the database
@@ -49,7 +48,6 @@ func newHarness(t *testing.T) *harness {
 	return newHarnessOn(t, env.EmbeddedRedis(t))
 }
 
-// newWorker is newHarness with a leader and a filler that run.
 func newWorker(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
@@ -77,7 +75,6 @@ func (h *harness) options() worker.Options {
 	}
 }
 
-// run runs a part of a worker until the end of the test, or until stop.
 func (h *harness) run(part func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -135,7 +132,6 @@ func waitFor[T any](h *harness, key cache.Key, right func(T) bool) (found T, vie
 	return found, view
 }
 
-// waitForNone waits until nothing is published under some keys.
 func (h *harness) waitForNone(keys ...cache.Key) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
@@ -165,7 +161,6 @@ func (h *harness) dao() (governance.DAODetail, error) {
 	return detail, err
 }
 
-// version returns the revision of a list, 0 for none.
 func (h *harness) version(scope query.Scope) uint64 {
 	h.t.Helper()
 	found, err := h.store.Version(h.t.Context(), scope)
@@ -175,7 +170,6 @@ func (h *harness) version(scope query.Scope) uint64 {
 	return found.Revision
 }
 
-// proposal returns a proposal of dao.eth without times.
 func proposal(id string) *record.Proposal {
 	return &record.Proposal{
 		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}, SourceID: "dao.eth",

@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// readPage reads a page that is not older than its version, and requests it otherwise.
 func (h *harness) readPage(q query.Page, payload any) error {
 	_, err := h.readView(q, payload)
 	return err

@@ -101,8 +101,7 @@ func TestWritesLostInARedisRestartAreRepublished(t *testing.T) {
 	})
 }
 
-// appendEndingSoon appends a proposal that ends soon, and waits until before returns nil, which has to be before the
-// end: else it tries again.
+// appendEndingSoon appends a proposal, and waits until before returns nil before its end: else it tries again.
 func (h *harness) appendEndingSoon(p *record.Proposal, before func() error) {
 	h.t.Helper()
 	var err error
@@ -173,7 +172,6 @@ func TestClaimedSourceMovesToItsDAO(t *testing.T) {
 	})
 }
 
-// mismatch casts a ballot whose parts are not its power, and waits until that is counted.
 func (h *harness) mismatch() {
 	h.t.Helper()
 	twice := vote("a", "0x2", "5")

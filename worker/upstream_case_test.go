@@ -88,8 +88,7 @@ func TestOddRecordsAreAnsweredAsUpstreamShowsThem(t *testing.T) { //nolint:tpara
 	}
 }
 
-// shown describes the answers about a vote: its outcome, totals, scores, invalid ballots, and the
-// flags about these.
+// shown describes the answers about a vote: outcome, totals, scores, invalid ballots, and flags.
 func (h *harness) shown(key governance.ProposalKey) (string, error) {
 	summary, _, err := h.summary(key)
 	if err != nil {

@@ -58,7 +58,6 @@ func dated(id string, day int) *record.Proposal {
 	return p
 }
 
-// answers describes everything that is served about dao.eth.
 func (h *harness) answers(proposals []string) map[string]string {
 	h.t.Helper()
 	answers := map[string]string{}
@@ -124,7 +123,6 @@ func (h *harness) list(rows any, err error) string {
 	return fmt.Sprint(env.Plain(rows))
 }
 
-// deletions are records of dao.eth by key, some of which are withdrawn.
 type deletions struct {
 	random    *rand.Rand
 	proposals []string
@@ -158,7 +156,6 @@ func newDeletions(seed uint64) *deletions {
 	return d
 }
 
-// change withdraws one of the records, or brings it back.
 func (d *deletions) change() record.Record {
 	names := []string{"first", "second", "third", "topic", "first0", "second1", "third1", "third2"}
 	name := names[d.random.IntN(len(names))]
@@ -377,7 +374,6 @@ func TestFlaggedSpaceIsSpam(t *testing.T) {
 	env.WantSame(t, "the space flagged, or each proposal", want, got)
 }
 
-// wantListed checks which DAOs the index lists, without spam and with it.
 func (h *harness) wantListed(plain, withSpam string) {
 	h.t.Helper()
 	for want, q := range map[string]query.DAOs{"plain " + plain: {}, "with spam " + withSpam: {Flagged: new(true)}} {

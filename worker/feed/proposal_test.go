@@ -45,8 +45,7 @@ func governorProposal(state string, change func(*record.Proposal)) records.Propo
 	})
 }
 
-// eventsOf returns the events of a proposal by type, each as its confidence and its hours
-// from now.
+// eventsOf returns events by type, each as its confidence and its hours from now.
 func eventsOf(r records.Proposal, change func(*proposal)) map[string]string {
 	r.ObservedAt = governance.TimestampOf(now)
 	p := proposal{record: r, state: stateOf(r)}
@@ -198,8 +197,7 @@ func TestLaterVotesAreProcessedBeforeThoseThatArePending(t *testing.T) {
 	}
 }
 
-// counted is a Governor's vote of 60 ballots that is over, with the powers of for, against and abstain,
-// all of which were cast before the last day.
+// counted is a Governor's vote of 60 ballots that is over, all of which were cast before the last day.
 func counted(change func(*record.Proposal), basis governance.Basis, powers ...int64) proposal {
 	r := governorProposal("", func(p *record.Proposal) {
 		p.StartAt, p.EndAt, p.VoteType = in(-96), in(-24), governance.SingleChoice

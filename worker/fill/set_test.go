@@ -31,7 +31,6 @@ import (
 
 func TestMain(m *testing.M) { env.Main(m) }
 
-// site is a warehouse with generated data, published to a Redis.
 type site struct {
 	*testing.T
 
@@ -94,8 +93,7 @@ func (s *site) publish() {
 	}
 }
 
-// change casts votes again, withdraws some, withdraws a proposal, and moves another to
-// another DAO.
+// change casts votes again, withdraws some and a proposal, and moves another to another DAO.
 func (s *site) change() {
 	s.Helper()
 	var recast, withdrawn []record.Record
@@ -141,7 +139,6 @@ func (s *site) change() {
 	s.publish()
 }
 
-// times are some of the data set, and none.
 func (s *site) timeOr() *governance.Timestamp {
 	if s.random.IntN(3) == 0 {
 		return nil
@@ -224,8 +221,7 @@ type page struct {
 	Revision uint64
 }
 
-// fill answers requests as sets of a size, and returns the pages by their keys. The pages
-// are removed from Redis.
+// fill answers requests as sets of a size, and returns the pages by keys, removed from Redis.
 func (s *site) fill(requests []cache.PageRequest, size int) map[cache.Key]page {
 	s.Helper()
 	pages := map[cache.Key]page{}

@@ -179,7 +179,6 @@ func TestAnImportIsNoSync(t *testing.T) {
 	}
 }
 
-// conflictCase is a proposal and the warnings and flag that its figures lead to.
 type conflictCase struct {
 	proposal records.Proposal
 	ballots  ballots

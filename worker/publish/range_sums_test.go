@@ -119,7 +119,6 @@ func (s *ballotStore) write(random *rand.Rand) {
 	s.open, s.pending = slices.Delete(s.open, place, place+1), append(s.pending, b)
 }
 
-// pendingVoters is what records.PendingVoters returns.
 func (s *ballotStore) pendingVoters() (voters map[string]bool, all bool) {
 	voters = map[string]bool{}
 	for _, b := range slices.Concat(s.open, s.pending) {
@@ -226,7 +225,6 @@ func (h *history) publish() {
 	}
 }
 
-// count computes the sum that a publication writes.
 func (h *history) count() counts.VoteTotals {
 	sum, ok, err := h.sums.total("p", func(ranges []counts.VoterRange) ([]counts.VoteTotals, error) {
 		parts := make([]counts.VoteTotals, len(ranges))
@@ -520,7 +518,6 @@ func (e *electorate) takeOver() {
 	e.term = leaderTerm{publisher: e.publisher}
 }
 
-// recountAll counts every proposal and DAO that is due, as Publisher.Recount does.
 func (e *electorate) recountAll() {
 	e.t.Helper()
 	for {

@@ -25,7 +25,6 @@ import (
 	"pnyx/worker/fill"
 )
 
-// exportLab is an electorate with a large proposal that is exported.
 type exportLab struct {
 	*electorate
 
@@ -109,7 +108,6 @@ func (l *exportLab) manifest() (export governance.BallotExport) {
 	return export
 }
 
-// part returns the text of the first part of an export; nil where it is gone.
 func (l *exportLab) part(revision string) []byte {
 	l.t.Helper()
 	view := l.read(query.BallotPart{Proposal: l.key, Revision: revision, Part: 1, Format: governance.ExportNDJSON})

@@ -17,8 +17,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// stating returns what upstream states of a basic vote that is over: its scores are separated by
-// spaces, and the total is their sum unless it is given.
+// stating returns a statement of a basic vote that is over: scores by spaces, and the total, else their sum.
 func stating(state, votes, total, scores string, change ...func(*record.Proposal)) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.VoteType, p.State, p.ScoresState, p.QuorumRaw, p.Quorum = governance.Basic, "closed", state, "40", power("40")
@@ -184,8 +183,7 @@ func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
 	}
 }
 
-// grouped returns ballots of a power and a list of choices each, as the warehouse counts them:
-// "5 2,1". A ballot with weights gives equal parts: "5 2=,1=".
+// grouped returns ballots of a power and choices each: "5 2,1", or in equal parts: "5 2=,1=".
 func grouped(casts ...string) (b ballots) {
 	b.totals.Choices, b.totals.RootSums, b.totals.Forms = map[string]governance.Score{}, map[string]decimal.Decimal{}, map[string]uint64{}
 	for _, cast := range casts {
