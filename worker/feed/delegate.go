@@ -29,7 +29,6 @@ const (
 	maxPowerChanges = 100_000
 )
 
-// journal is what a Builder has read of the journal of batches.
 type journal struct {
 	// through is the server's time of the last read; zero before the first.
 	through time.Time

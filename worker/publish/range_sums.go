@@ -464,7 +464,7 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 }
 
 func (p *Publisher) recountProposal(ctx context.Context, before time.Time) (found bool, err error) {
-	ref, wrong, found, err := recountNextOf(ctx, p, p.totals, before, func(ref record.RefHash) ([]record.RefHash, error) {
+	ref, wrong, found, err := recountNextOf(ctx, p, p.totals, before, func(_ context.Context, ref record.RefHash) ([]record.RefHash, error) {
 		return []record.RefHash{ref}, nil
 	})
 	if len(wrong) > 0 {
@@ -476,7 +476,7 @@ func (p *Publisher) recountProposal(ctx context.Context, before time.Time) (foun
 }
 
 func (p *Publisher) recountDAO(ctx context.Context, before time.Time) (found bool, err error) {
-	id, wrong, found, err := recountNextOf(ctx, p, p.voters.rangeSums, before, func(id string) ([]record.RefHash, error) {
+	id, wrong, found, err := recountNextOf(ctx, p, p.voters.rangeSums, before, func(ctx context.Context, id string) ([]record.RefHash, error) {
 		refs, err := counts.DAOProposals(ctx, p.Warehouse, id)
 		p.voters.setProposals(id, refs)
 		return refs, err
@@ -492,7 +492,8 @@ func (p *Publisher) recountDAO(ctx context.Context, before time.Time) (found boo
 // recountNextOf counts a subject of a kind whole, if one is due, and returns the ranges whose sum was wrong.
 // proposalsOf returns those that its ballots are on.
 func recountNextOf[K comparable, S any](
-	ctx context.Context, p *Publisher, sums *rangeSums[K, S], before time.Time, proposalsOf func(K) ([]record.RefHash, error),
+	ctx context.Context, p *Publisher, sums *rangeSums[K, S], before time.Time,
+	proposalsOf func(context.Context, K) ([]record.RefHash, error),
 ) (key K, wrong []counts.VoterRange, found bool, err error) {
 	key, count, found := sums.next(before)
 	if !found {
@@ -502,7 +503,7 @@ func recountNextOf[K comparable, S any](
 		ctx = warehouse.InBackground(ctx)
 	}
 	began := time.Now()
-	refs, err := proposalsOf(key)
+	refs, err := proposalsOf(ctx, key)
 	if err == nil {
 		wrong, err = recount(ctx, p, sums, key, refs, count)
 	}
