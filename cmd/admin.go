@@ -20,15 +20,8 @@ import (
 	"pnyx/backoff"
 )
 
-const (
-	// readyCheckInterval is the pause between two checks of a node that is not ready.
-	readyCheckInterval = time.Second
-	// readyLogInterval is the pause between two lines about what it waits for.
-	readyLogInterval = 30 * time.Second
-)
-
-// newRegistry returns the registry that /metrics exposes, with the metrics of the Go runtime, the
-// process and the build. Each node has its own, so that tests can run several nodes in one process.
+// newRegistry returns the registry that /metrics exposes. Each node has its own, so that tests can
+// run several nodes in one process.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -39,30 +32,23 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// probes holds the state behind the health probes: whether the node has started, and
-// whether it should get requests. It is safe for concurrent use.
+// probes holds the state behind the health probes. It is safe for concurrent use.
 type probes struct {
-	// ready is the readiness check of the node's role. It is nil until the node has started.
+	// ready is the readiness check of the node's role; nil until all parts run.
 	ready atomic.Pointer[func(context.Context) error]
-	// draining is set once the node is about to stop. It is never reset.
+	// draining is set once the node is about to stop.
 	draining atomic.Bool
 }
 
-// Reasons for which a node should get no requests.
 var (
-	// errStarting is the reason before all parts run.
 	errStarting = errors.New("starting")
-	// errDraining is the reason after SIGTERM or SIGINT.
 	errDraining = errors.New("draining")
 )
 
 // started records that all parts run, and the check that Ready makes from now on.
-func (p *probes) started(ready func(context.Context) error) {
-	p.ready.Store(&ready)
-}
+func (p *probes) started(ready func(context.Context) error) { p.ready.Store(&ready) }
 
-// Started fails with errStarting until all parts run. Kubernetes does not make its
-// other probes before this one succeeds.
+// Started fails until all parts run. Kubernetes makes no other probe before it succeeds.
 func (p *probes) Started(context.Context) error {
 	if p.ready.Load() == nil {
 		return errStarting
@@ -70,17 +56,15 @@ func (p *probes) Started(context.Context) error {
 	return nil
 }
 
-// Ready fails while the node should get no requests: with errStarting or errDraining,
-// or with the error of the role's own check.
+// Ready fails while the node should get no requests.
 func (p *probes) Ready(ctx context.Context) error {
-	ready := p.ready.Load()
-	switch {
-	case p.draining.Load():
+	if p.draining.Load() {
 		return errDraining
-	case ready == nil:
-		return errStarting
 	}
-	return (*ready)(ctx)
+	if err := p.Started(ctx); err != nil {
+		return err
+	}
+	return (*p.ready.Load())(ctx)
 }
 
 // stickyReady keeps a node ready once it was ready. Losing Redis affects all nodes at
@@ -98,11 +82,11 @@ func stickyReady(ready func(context.Context) error) func(context.Context) error 
 	}
 }
 
-// logUntilReady logs what a node waits for until it is ready: after readyCheckInterval,
-// then once in readyLogInterval.
+// logUntilReady logs what a node waits for until it is ready: after a second, then twice a minute.
 func logUntilReady(ctx context.Context, logger *slog.Logger, ready func(context.Context) error) {
+	const checkInterval, logInterval = time.Second, 30 * time.Second
 	began, logged := time.Now(), time.Time{}
-	for backoff.Wait(ctx, readyCheckInterval); ctx.Err() == nil; backoff.Wait(ctx, readyCheckInterval) {
+	for backoff.Wait(ctx, checkInterval); ctx.Err() == nil; backoff.Wait(ctx, checkInterval) {
 		err := ready(ctx)
 		waited := slog.Duration("waited", time.Since(began))
 		switch {
@@ -111,7 +95,7 @@ func logUntilReady(ctx context.Context, logger *slog.Logger, ready func(context.
 			return
 		case err == nil || ctx.Err() != nil:
 			return
-		case time.Since(logged) >= readyLogInterval:
+		case time.Since(logged) >= logInterval:
 			logged = time.Now()
 			logger.LogAttrs(ctx, slog.LevelWarn, "not ready, waiting", waited, slog.Any("error", err))
 		}
@@ -130,14 +114,10 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 	}
 }
 
-// startAdmin serves / (what the process is), /healthz (it is alive), /startedz (all parts run), /readyz
-// (the node should get requests), /metrics, and Go's profiles below /debug/pprof/. It
-// stops last, so that a shutdown can be observed.
-//
-// The listener has no authentication, so its address must stay private; see onlyPrivateHosts. A CPU profile
-// has to be shorter than the write timeout of twice adminTimeout.
+// startAdmin serves what the process is, its probes, metrics and Go's profiles. It stops last, so that a
+// shutdown can be observed. The listener has no authentication, so its address must stay private.
 func (n *node) startAdmin() {
-	const adminTimeout = 5 * time.Second // bounds reading a request from the admin listener, and half of writing the response
+	const adminTimeout = 5 * time.Second // half of what a CPU profile may take
 	mux := http.NewServeMux()
 	identity := n.identity()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -159,10 +139,9 @@ func (n *node) startAdmin() {
 	n.undo.add(server.Close) // whoever takes a profile would delay the end
 }
 
-// onlyPrivateHosts refuses requests whose Host is a name that another party may own. A page
-// that a browser of this machine or network shows could otherwise read what the admin
-// listener answers: its owner lets the page's own name resolve to the listener. listen is the
-// address of the setting, whose name is accepted.
+// onlyPrivateHosts refuses requests whose Host is a name that another party may own: its owner could
+// let it resolve to the listener, and a page in a browser of this network read the answers. The host
+// in listen is accepted.
 func onlyPrivateHosts(listen string, next http.Handler) http.Handler {
 	own, _, _ := net.SplitHostPort(listen) // empty where every address is meant
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

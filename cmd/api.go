@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -20,14 +21,11 @@ import (
 	"pnyx/reference"
 )
 
-// apiGCPercent is GOGC of an API node, which keeps its copies of answers and allocates little
-// for hot ones: collecting garbage more often takes a fifth off its peak memory, and nothing
-// measurable off its rate.
-const apiGCPercent = 40
-
 // apiCommand runs an API node alone. It needs REDIS_URL, because an embedded Redis
 // would stay empty without a worker in the same process.
 func apiCommand() *cobra.Command {
+	// Collecting garbage more often takes a fifth off the peak memory, and nothing measurable off the rate.
+	const apiGCPercent = 40
 	return &cobra.Command{
 		Use:   "api",
 		Short: "Run an API node alone, on a Redis that workers fill",
@@ -42,19 +40,17 @@ func apiCommand() *cobra.Command {
 	}
 }
 
-// startAPI serves the API on the node's listener until the node stops. redisURL is
-// where the rate limiter counts; store holds the views and pages. The limiter has a
-// connection of its own, so that its short timeout does not apply to reads of pages.
-//
-// It returns before the first request is served; an error of the server is sent to
-// n.failed.
+// startAPI serves the API on the node's listener until the node stops. It returns before the first request
+// is served. The limiter has a connection of its own to redisURL, whose short timeout does not apply to
+// reads of pages.
 func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	settings := n.cfg.Access
 	store.Instrument(n.redisInstruments("api"))
-	pipeline, err := n.openPipeline(redisURL, settings.LimitTimeout)
+	pipeline, err := cache.OpenPipeline(redisURL, settings.LimitTimeout)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("REDIS_URL: %w", err)
 	}
+	n.undo.add(pipeline.Close)
 	pipeline.Instrument(n.redisInstruments("limits"))
 	prices, err := apiPrices(n.cfg.Payment)
 	if err != nil {
@@ -96,8 +92,6 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	if err := explore.Mount(explore.Options{Node: served, Prices: prices, PublicURL: n.cfg.API.PublicURL}); err != nil {
 		return nil, err
 	}
-	// Watch follows publications, so that the node serves a new one without a request
-	// having to read it first.
 	n.background(served.Watch)
 	go func() {
 		// Connections that arrive in the meantime queue at the open listener.
@@ -114,17 +108,15 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	return served, nil
 }
 
-// awaitFirstView delays the first requests, by half of RequestTimeout at most, until the
-// node has read what is published. Load balancers that do not poll /readyz would
-// otherwise get 503 from each node that starts.
+// awaitFirstView delays the first requests until the node has read what is published: load balancers
+// that do not poll /readyz would get 503 from each node that starts.
 func (n *node) awaitFirstView(served *api.API) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.API.RequestTimeout/2)
 	defer cancel()
 	pollReady(ctx, served, 10*time.Millisecond)
 }
 
-// pollReady waits until the API is ready, checking once per interval. It reports false
-// when ctx ends first.
+// pollReady waits until the API is ready, and reports false when ctx ends first.
 func pollReady(ctx context.Context, served *api.API, interval time.Duration) bool {
 	for served.Ready(ctx) != nil {
 		if backoff.Wait(ctx, interval); ctx.Err() != nil {

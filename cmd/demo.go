@@ -45,8 +45,7 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 	return tokens, nil
 }
 
-// wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted:
-// its tokens are among existing, but no import was ever complete.
+// wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted.
 func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []accounts.Token) (bool, error) {
 	empty, err := records.Empty(ctx, opened)
 	if err != nil || empty || findDemoToken(existing, ratelimit.Developer) < 0 {
@@ -56,8 +55,7 @@ func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []
 	return !synced, err
 }
 
-// loadDemo generates invented data and imports it. The data goes through the same files
-// and importer as upstream data. The files are removed afterwards.
+// loadDemo generates invented data and imports it from files, as upstream data.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
 	tokens, err := accounts.NewAccounts(opened).Tokens(ctx)
 	if err != nil {
@@ -74,8 +72,7 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 	if _, err := demo.Write(ctx, options, nil); err != nil {
 		return err
 	}
-	// The importer does not log here: the report has the same problems, and the output
-	// of a first start should stay readable.
+	// The report has the same problems as the log, and the output of a first start should stay readable.
 	report, err := importer.Run(ctx, []string{dir}, importOptions(opened, cfg, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
@@ -87,16 +84,13 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 // restart does not break requests that were copied from its output.
 const demoOverlap = 24 * time.Hour
 
-// demoToken is a token of the demonstration, with the plain text that is printed once.
+// demoToken is a token of the demonstration, in plain text.
 type demoToken struct {
-	// plan is the plan whose limits apply to the token.
 	plan ratelimit.Plan
-	// raw is the plain text. The warehouse holds only its hash.
-	raw string
+	raw  string
 }
 
-// makeDemoTokens creates a token of each plan. A later start rotates those among existing,
-// because their plain text is not stored and new records would pile up.
+// makeDemoTokens creates a token of each plan, or rotates it where it is among existing.
 func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {
@@ -123,11 +117,9 @@ func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
 	})
 }
 
-// demoTokenName returns the name by which a later start finds the token of a plan.
 func demoTokenName(plan ratelimit.Plan) string { return "demonstration " + string(plan) }
 
-// printDemoTokens prints the tokens, and a request to the paid route at paidURL with
-// the last of them. It prints nothing when there are none.
+// printDemoTokens prints the tokens, if any, and a request to the paid route at paidURL with the last one.
 func printDemoTokens(out io.Writer, paidURL string, tokens []demoToken) {
 	if len(tokens) == 0 {
 		return

@@ -40,8 +40,7 @@ func edgeCommand() *cobra.Command {
 	return cmd
 }
 
-// edgeConfigCommand prints the configuration for an nginx that something else runs. With --out it
-// writes a file that only its owner may read, because the text contains the internal token.
+// edgeConfigCommand prints the configuration for an nginx that something else runs.
 func edgeConfigCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
@@ -59,8 +58,7 @@ func edgeConfigCommand() *cobra.Command {
 	return cmd
 }
 
-// writeSecret writes a file that only its owner may read. It renders the text first, so
-// that an error leaves no partial file.
+// writeSecret writes a file that only its owner may read. An error of write leaves no file.
 func writeSecret(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -81,8 +79,7 @@ func writeSecret(path string, write func(io.Writer) error) error {
 }
 
 // edgeOptions returns the options of the edge by the settings. PaymentTimeout is the timeout of
-// nodes with the same settings; edge.Run refuses to start before one with others. The first internal token is
-// sent to the nodes; a second one is only accepted there during a rotation.
+// nodes with the same settings; edge.Run refuses to start before one with others.
 func edgeOptions(cfg config.Config) edge.Options {
 	options := edge.Options{
 		Listen: cfg.Edge.Listen, AdminListen: cfg.Edge.AdminListen, Origin: cfg.Edge.Origin,

@@ -8,9 +8,8 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// engineCommand downloads the embedded ClickHouse ahead of the first start, for example
-// when an image is built, unless PNYX_ENGINE_LIB names one. Progress goes to standard error, the path to standard output,
-// so that scripts can read the path.
+// engineCommand downloads the embedded ClickHouse ahead of the first start, unless PNYX_ENGINE_LIB names
+// one. Progress goes to standard error, the path to standard output, for scripts.
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "engine",

@@ -47,9 +47,8 @@ follows by itself where PNYX_SOURCES is set.`,
 
 var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
 
-// serveFollower follows live sources into the configured ClickHouse server. It returns when
-// ctx ends or a part fails. Readiness is the warehouse's: a source that lags does not
-// make the process useless.
+// serveFollower follows live sources into the configured ClickHouse server. It returns when ctx ends or a
+// part fails.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.begin(ctx, "follow", n.checkSourcesFile()); err != nil {
 		return err
@@ -62,7 +61,7 @@ func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.startFollower(ctx, opened, string(n.cfg.Cache.URL)); err != nil {
 		return err
 	}
-	n.probes.started(opened.Ping)
+	n.probes.started(opened.Ping) // a source that lags does not make the process useless
 	fmt.Fprintf(out, "following, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
 }
@@ -78,16 +77,12 @@ func (n *node) checkSourcesFile() error {
 	return nil
 }
 
-// startFollower follows what the sources file names, and its changes, until the node stops.
-// A file that is refused at the start is an error; one that is refused later is logged, and
-// what was followed before is followed on. It does nothing without a sources file.
+// startFollower follows what the sources file names, if there is one, and its changes, until the node
+// stops. A file that is refused is logged, and what was followed before is followed on.
 func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, redisURL string) error {
 	path := n.cfg.Follow.Sources
 	if path == "" {
 		return nil
-	}
-	if err := n.checkSourcesFile(); err != nil {
-		return err
 	}
 	store, err := n.openStore(ctx, redisURL, workerRedisTimeout)
 	if err != nil {

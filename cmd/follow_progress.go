@@ -12,23 +12,18 @@ import (
 	"pnyx/warehouse/records"
 )
 
-const (
-	// backfillLogInterval is the time between two lines about a backfill, and
-	// backfillCheckInterval how often it is checked whether there is one.
-	backfillLogInterval, backfillCheckInterval = 10 * time.Second, time.Minute
-)
-
 // logBackfills logs how far the past is read while it is read, until ctx ends.
 func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog.Logger) {
-	next := backfillLogInterval
+	const logInterval, checkInterval = 10 * time.Second, time.Minute
+	next := logInterval
 	for backoff.Wait(ctx, next); ctx.Err() == nil; backoff.Wait(ctx, next) {
-		next = backfillCheckInterval
+		next = checkInterval
 		cursors, err := records.FollowCursors(ctx, opened, "")
 		if err != nil {
 			continue // the follower logs it too
 		}
 		for upstream, p := range backfills(cursors) {
-			next = backfillLogInterval
+			next = logInterval
 			logger.LogAttrs(ctx, slog.LevelInfo, "reading the past of an upstream", slog.String("upstream", upstream),
 				slog.Int("sources", p.sources), slog.String("done", p.String()))
 		}

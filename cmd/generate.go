@@ -15,7 +15,6 @@ import (
 // depend on it, because which proposals are pending or active follows from it.
 const defaultNow = "2026-01-01T00:00:00Z"
 
-// generateCommand writes an invented data set.
 func generateCommand() *cobra.Command {
 	options := demo.Demo(time.Time{})
 	var now string
@@ -63,8 +62,7 @@ func parseNow(text string) (time.Time, error) {
 	return moment, nil
 }
 
-// progressPrinter returns a function that prints progress to standard error, at most
-// once in two seconds. It is not safe for concurrent use.
+// progressPrinter returns a function that prints progress to standard error, at most once in two seconds.
 func progressPrinter() func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {

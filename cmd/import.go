@@ -23,13 +23,10 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// importGCPercent is GOGC of an import, which allocates much and keeps little: collecting garbage
-// half as often saves a tenth of its processor time. GOMEMLIMIT still bounds the memory.
-const importGCPercent = 200
-
-// importCommand imports files into the configured warehouse or the engine that runs on
-// the data folder. It starts the engine itself where none runs.
+// importCommand imports files into the configured warehouse or the engine on the data folder.
 func importCommand() *cobra.Command {
+	// Collecting garbage half as often saves a tenth of the processor time. GOMEMLIMIT still bounds the memory.
+	const importGCPercent = 200
 	var tolerate, noPublish bool
 	var asOf string
 	cmd := &cobra.Command{
@@ -98,8 +95,6 @@ func parseAsOf(text string, now time.Time) (*governance.Timestamp, error) {
 	return &at, nil
 }
 
-// importOptions returns the options of an import by the settings. Rejected records are
-// kept in the folder rejects below the data folder.
 func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger) importer.Options {
 	return importer.Options{
 		Warehouse:    opened,
@@ -128,9 +123,8 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 	return nil
 }
 
-// showProgress keeps one progress line on standard error if that is a terminal, and
-// otherwise adds a line every few seconds. stop ends it, and returns after its last
-// write, so that the report does not mix with it.
+// showProgress keeps one progress line on standard error if that is a terminal, and otherwise adds a
+// line every few seconds. stop returns after its last write.
 func showProgress(line func() string) (stop func()) {
 	interval, begin, end := 5*time.Second, "", "\n"
 	if isatty.IsTerminal(os.Stderr.Fd()) {
@@ -157,8 +151,6 @@ func showProgress(line func() string) (stop func()) {
 	}
 }
 
-// progressLine formats a snapshot as percentage, records read, records per second, the
-// estimated time left if known, and the file in progress.
 func progressLine(s importer.Snapshot) string {
 	line := fmt.Sprintf("%3.0f %%  %d records  %.0f/s", 100*s.Done, s.Records, s.Rate)
 	if s.Remaining > 0 {
@@ -167,10 +159,8 @@ func progressLine(s importer.Snapshot) string {
 	return line + "  " + printable(filepath.Base(s.Path))
 }
 
-// printReport prints what an import reports: a table with one row for each kind of record
-// that occurred, in the order of record.Kinds, then the rejected and the waiting records.
-// Lines that could not be attributed to a kind are counted as unknown. The table of an
-// import that stopped would be incomplete and is left out.
+// printReport prints what an import reports. The table of an import that stopped would be incomplete and
+// is left out.
 func printReport(out io.Writer, report importer.Report, complete bool) {
 	// Names of files and reasons of rejections contain texts of strangers.
 	out = &controlEscaper{out: out}

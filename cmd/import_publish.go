@@ -27,9 +27,8 @@ func ownsEngine(cfg config.Config) bool {
 	return err == nil && instance.OwnerPID == os.Getpid()
 }
 
-// publishImported publishes what is imported as a worker does, and shows progress. The
-// views of analysts read what the worker has counted. It writes to the configured Redis; an
-// embedded one ends with the command, and its content is made again at the next start.
+// publishImported publishes what is imported as a worker does: the views of analysts read what it has
+// counted. An embedded Redis ends with the command, and its content is made again at the next start.
 func (s *session) publishImported(ctx context.Context, out io.Writer, opened *warehouse.Warehouse) error {
 	url, err := s.startRedis(ctx)
 	if err != nil {

@@ -12,32 +12,26 @@ import (
 	"time"
 )
 
-// listenForAPI opens the address of PNYX_LISTEN for startAPI.
-func (n *node) listenForAPI() (err error) {
-	n.listener, err = n.listen("PNYX_LISTEN", n.cfg.API.Listen)
-	return err
-}
-
-// listenForAdmin opens the address of PNYX_ADMIN_LISTEN for startAdmin.
-func (n *node) listenForAdmin() (err error) {
-	n.admin, err = n.listen("PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
-	return err
-}
-
-// listen opens the address of a setting until the node stops. The cleanup tolerates a
-// listener that its server has already closed.
-func (n *node) listen(setting, address string) (net.Listener, error) {
+// listen opens the address of a setting until the node stops.
+func (n *node) listen(opened *net.Listener, setting, address string) error {
 	listener, err := listen(setting, address)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	*opened = listener
 	n.undo.add(func() error {
-		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // its server may have closed it
 			return err
 		}
 		return nil
 	})
-	return listener, nil
+	return nil
+}
+
+func (n *node) listenForAPI() error { return n.listen(&n.listener, "PNYX_LISTEN", n.cfg.API.Listen) }
+
+func (n *node) listenForAdmin() error {
+	return n.listen(&n.admin, "PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
 }
 
 // listen opens the address of a setting. Errors name the setting, and a Pnyx that has the address.
@@ -62,13 +56,6 @@ func checkFree(setting, address string) error {
 	return listener.Close()
 }
 
-const (
-	// identifyTimeout bounds each question to the program that has an address.
-	identifyTimeout = time.Second
-	// maxIdentity bounds what is read of its answer, in bytes.
-	maxIdentity = 200
-)
-
 // identifyListener names the program that has an address: a Pnyx by the first line of its
 // admin listener, see identity, or by the document that each API node serves.
 func identifyListener(address string) string {
@@ -83,13 +70,14 @@ func identifyListener(address string) string {
 
 // firstLine returns the first line at a URL, printable, or "" if there is no answer in time.
 func firstLine(url string) string {
-	client := http.Client{Timeout: identifyTimeout}
+	const maxBytes = 200
+	client := http.Client{Timeout: time.Second}
 	response, err := client.Get(url) //nolint:noctx // the client has a timeout
 	if err != nil {
 		return ""
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxIdentity))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
 	if err != nil {
 		return ""
 	}

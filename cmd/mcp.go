@@ -26,13 +26,10 @@ import (
 )
 
 const (
-	// maxMCPLine bounds a message of the client, in bytes. It is above what nodes accept,
-	// whose error has the id of the message.
-	maxMCPLine = 1 << 20
-	// maxMCPAnswer bounds an answer of the node, in bytes.
+	// maxMCPLine bounds a message of the client. It is above what nodes accept, whose error has its id.
+	maxMCPLine   = 1 << 20
 	maxMCPAnswer = 4 << 20
-	// maxMCPCalls is how many calls are in progress at most.
-	maxMCPCalls = 8
+	maxMCPCalls  = 8 // at once
 	// mcpTimeout bounds one call. It is above the time that a payment may take.
 	mcpTimeout = 2 * time.Minute
 )
@@ -89,8 +86,8 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 	}, nil
 }
 
-// run passes messages on until the input ends and the last call is answered, or the context
-// ends. Errors of calls become answers; the error returned concerns input or output.
+// run passes messages on until the input ends and the last call is answered, or the context ends. Its
+// error concerns input or output.
 func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(maxMCPCalls)
@@ -112,8 +109,8 @@ func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// readMCPLines sends each line of the input that is not empty, without its end. Of a line
-// that is too long it sends the beginning, of one byte more than allowed.
+// readMCPLines sends each line of the input that is not empty. Of a line that is too long it sends the
+// beginning, of one byte more than allowed.
 func readMCPLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	reader := bufio.NewReaderSize(in, maxMCPLine+1)
 	for {
@@ -164,12 +161,12 @@ func (p *mcpPipe) call(ctx context.Context, line []byte) error {
 	}
 	var message mcpMessage
 	_ = json.Unmarshal(line, &message) // a field of another type is for the node to refuse
-	isNotification := message.Method != "" && message.ID == nil
 	answer, err := p.post(ctx, line, message)
-	switch {
-	case isNotification && err != nil:
+	isNotification := message.Method != "" && message.ID == nil
+	if isNotification && err != nil {
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "notification failed", slog.String("method", message.Method), slog.Any("error", err))
-		return nil
+	}
+	switch {
 	case isNotification:
 		return nil
 	case err != nil:
@@ -180,8 +177,7 @@ func (p *mcpPipe) call(ctx context.Context, line []byte) error {
 	return p.write(answer)
 }
 
-// post sends a message to the node and returns its answer in one line; empty if the node
-// accepts a message that has none.
+// post sends a message to the node and returns its answer in one line; empty if it needs none.
 func (p *mcpPipe) post(ctx context.Context, line []byte, message mcpMessage) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint, bytes.NewReader(line))
 	if err != nil {
@@ -225,8 +221,7 @@ func (p *mcpPipe) post(ctx context.Context, line []byte, message mcpMessage) ([]
 	return compact.Bytes(), nil
 }
 
-// setHeaders makes the headers of a request from its message, as both the revision
-// 2026-07-28 and those with an initialize want them.
+// setHeaders makes the headers from the message, as all revisions of the protocol want them.
 func (p *mcpPipe) setHeaders(header http.Header, message mcpMessage) {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")

@@ -23,14 +23,10 @@ import (
 // from its roles: startAPI (api.go), startWorker (worker.go), startFollower (follow.go) and
 // startAdmin (admin.go). Parts stop in the reverse order of their start.
 type node struct {
-	// session has the settings, the logger of all parts, and what stops the parts that were
-	// started so far.
 	*session
-	// registry holds the metrics of all parts; the admin listener exposes it.
 	registry *prometheus.Registry
 	// tracer is nil unless a trace collector is configured. All parts accept nil.
 	tracer *telemetry.Tracer
-	// probes is the state behind /startedz and /readyz.
 	probes probes
 	// listener and admin are opened first, so that an address in use fails at once
 	// instead of after half a minute of preparation.
@@ -89,8 +85,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part
-// fails. The node reports ready once it has read a publication.
+// serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part fails.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	if err := n.begin(ctx, "api", n.listenForAPI()); err != nil {
 		return err
@@ -110,9 +105,8 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveWorker runs a worker between the configured ClickHouse server and Redis. It
-// returns when ctx ends or a part fails. The worker has no API listener; it reports
-// ready while the warehouse answers.
+// serveWorker runs a worker between the configured ClickHouse server and Redis. It returns when ctx ends
+// or a part fails.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
 	if err := n.begin(ctx, "worker"); err != nil {
 		return err
@@ -130,8 +124,8 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	return n.wait(ctx)
 }
 
-// begin serves probes from here on, so that they can observe the start, and exports spans. It does neither, and returns
-// all errors, where a setting or an address is refused: one of refused, or the probes' own.
+// begin serves probes from here on, so that they can observe the start, and exports spans. It does
+// neither where a setting or an address is refused: one of refused, or the probes' own.
 func (n *node) begin(ctx context.Context, role string, refused ...error) error {
 	if err := errors.Join(append(refused, n.listenForAdmin())...); err != nil {
 		return err
@@ -170,8 +164,7 @@ func (n *node) drain(served *api.API, failed error) error {
 	}
 }
 
-// background runs a part until the node stops. The cleanup cancels its context and
-// waits until it returns.
+// background runs a part until the node stops.
 func (n *node) background(run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -183,10 +176,8 @@ func (n *node) background(run func(context.Context)) {
 	})
 }
 
-// startTracing exports spans to the configured collector until the node stops. role
-// distinguishes the kinds of processes in traces. Without a collector the tracer stays
-// nil, which costs nothing. Spans that cannot be exported at the end are dropped with a
-// warning; they do not fail the shutdown.
+// startTracing exports spans to the configured collector, if there is one, until the node stops. Spans that
+// cannot be exported at the end do not fail the shutdown.
 func (n *node) startTracing(ctx context.Context, role string) error {
 	if n.cfg.Trace.Endpoint == "" {
 		return nil
@@ -210,8 +201,7 @@ func (n *node) startTracing(ctx context.Context, role string) error {
 	return nil
 }
 
-// redisInstruments returns what measures one Redis client. client is the value of the
-// metric label, so that the clients of a process can be told apart.
+// redisInstruments returns what measures one Redis client of the process.
 func (n *node) redisInstruments(client string) cache.Instruments {
 	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
 }

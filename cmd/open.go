@@ -25,38 +25,26 @@ const (
 	stopTimeout = 10 * time.Second
 	// reachTimeout is how long a command waits for the engine of a process that has the
 	// data folder. That engine answers within a minute of its start, or ends.
-	reachTimeout = 2 * time.Minute
-	// reachInterval is how often it checks.
-	reachInterval = 100 * time.Millisecond
-	// reachLogInterval is how often it logs that it waits.
-	reachLogInterval = 10 * time.Second
+	reachTimeout                    = 2 * time.Minute
+	reachInterval, reachLogInterval = 100 * time.Millisecond, 10 * time.Second
 	// engineWait is how long a running engine may take to answer.
 	engineWait = 15 * time.Second
 	// serverWait is how long a worker waits for its ClickHouse server and the schema. In
 	// Kubernetes the startup probe ends the wait earlier.
 	serverWait = 5 * time.Minute
-	// workerRedisTimeout bounds one Redis command of a worker. It is longer than the timeout of
-	// API nodes, because no request waits for it.
+	// workerRedisTimeout bounds one Redis command of a worker, for which no request waits.
 	workerRedisTimeout = 5 * time.Second
-	// serverCheckInterval is how often a node checks the configuration of Redis.
-	serverCheckInterval = time.Minute
 )
 
 // cleanups are functions that close what a command opened, in reverse order, because
 // later parts use earlier ones.
 type cleanups []func() error
 
-// add registers undo, which run calls once.
-func (c *cleanups) add(undo func() error) {
-	*c = append(*c, undo)
-}
+func (c *cleanups) add(undo func() error) { *c = append(*c, undo) }
 
-// run calls every function, the last added first, and returns their errors, joined. It
-// continues after an error. A second call does nothing.
+// run calls every function, the last added first, and returns all their errors.
 func (c *cleanups) run() (err error) {
-	all := *c
-	*c = nil // before any runs, so that a second call cannot repeat one
-	for _, undo := range slices.Backward(all) {
+	for _, undo := range slices.Backward(*c) {
 		err = errors.Join(err, undo())
 	}
 	return err
@@ -125,9 +113,8 @@ func startExisting(ctx context.Context, s *session) (engine.Instance, error) {
 	return startEngine(ctx, s)
 }
 
-// awaitEngine returns the engine that runs on the data folder, or the one that start
-// returns if none does. While another process starts or stops an engine, it waits for
-// reachTimeout at most, and logs for which process.
+// awaitEngine returns the engine that runs on the data folder, or the one that start returns if none
+// does. It waits for a process that starts or stops one.
 func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance, error) {
 	quiet := *s
 	quiet.cfg.SQL.Listen = "" // analysts connect to a process that stays
@@ -158,9 +145,8 @@ func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance
 	}
 }
 
-// openWarehouse opens the configured server, or the engine that reached returns:
-// startEngine for a node, reachEngine or reachExisting for other commands. It migrates the
-// schema where that is needed.
+// openWarehouse opens the configured server, or the engine that reached returns, and migrates the schema
+// where that is needed.
 func (s *session) openWarehouse(ctx context.Context, reached reach) (*warehouse.Warehouse, error) {
 	options, err := s.reachWarehouse(ctx, reached)
 	if err != nil {
@@ -189,8 +175,7 @@ func (s *session) reachWarehouse(ctx context.Context, reached reach) (warehouse.
 	return options, nil
 }
 
-// awaitWarehouse opens the configured server once it answers and has the schema. It
-// waits for serverWait at most, since workers and servers start in any order.
+// awaitWarehouse opens the configured server once it answers: workers and servers start in any order.
 func (s *session) awaitWarehouse(ctx context.Context) (*warehouse.Warehouse, error) {
 	options := s.warehouseOptions()
 	options.Wait = serverWait
@@ -206,8 +191,7 @@ func (s *session) connect(ctx context.Context, options warehouse.Options) (*ware
 	return opened, nil
 }
 
-// warehouseOptions returns the options of a connection by the settings. URL is empty
-// where the embedded engine is used; the caller then fills it in.
+// warehouseOptions returns the options of a connection. URL is empty where the embedded engine is used.
 func (s *session) warehouseOptions() warehouse.Options {
 	cfg := s.cfg.Warehouse
 	return warehouse.Options{
@@ -244,8 +228,7 @@ func (s *session) startRedis(ctx context.Context) (string, error) {
 	return running.URL, os.WriteFile(path, []byte(running.URL), 0o600)
 }
 
-// embeddedRedisPath is the file that holds the address of a running instance's embedded
-// Redis, with its password. As with the engine, only the owner can read it.
+// embeddedRedisPath is the file with the address of a running instance's embedded Redis, and its password.
 func embeddedRedisPath(cfg config.Config) string {
 	return filepath.Join(cfg.Warehouse.Data, "redis.url")
 }
@@ -263,8 +246,7 @@ func findRedis(cfg config.Config) (string, error) {
 	return string(address), err
 }
 
-// openCache connects to a Redis until the cleanup. timeout bounds each command. The first
-// connection is made by the first command, so a server that does not answer is no error here.
+// openCache connects to a Redis until the cleanup. A server that does not answer is no error here.
 func (s *session) openCache(url string, timeout time.Duration) (*cache.Store, error) {
 	store, err := cache.Open(url, timeout)
 	if err != nil {
@@ -272,17 +254,6 @@ func (s *session) openCache(url string, timeout time.Duration) (*cache.Store, er
 	}
 	s.undo.add(store.Close)
 	return store, nil
-}
-
-// openPipeline connects the rate limiter to a Redis until the cleanup. timeout bounds
-// each round trip, which every limited request waits for.
-func (s *session) openPipeline(url string, timeout time.Duration) (*cache.Pipeline, error) {
-	pipeline, err := cache.OpenPipeline(url, timeout)
-	if err != nil {
-		return nil, fmt.Errorf("REDIS_URL: %w", err)
-	}
-	s.undo.add(pipeline.Close)
-	return pipeline, nil
 }
 
 // openStore connects to a Redis until the node stops, and watches its configuration. A
@@ -304,7 +275,7 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 // each problem. Answers stay correct until Redis evicts something, so the node keeps serving.
 func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 	logged := ""
-	for backoff.Wait(ctx, serverCheckInterval); ctx.Err() == nil; backoff.Wait(ctx, serverCheckInterval) {
+	for backoff.Wait(ctx, time.Minute); ctx.Err() == nil; backoff.Wait(ctx, time.Minute) {
 		err := store.CheckServers(ctx)
 		if errors.Is(err, cache.ErrServerConfig) && err.Error() != logged {
 			logged = err.Error()

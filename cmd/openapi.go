@@ -16,8 +16,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// openapiCommand prints the OpenAPI document with the prices of the settings. With
-// --docs it rewrites the generated documents of the repository instead.
+// openapiCommand prints the OpenAPI document with the prices of the settings.
 func openapiCommand() *cobra.Command {
 	var docs string
 	cmd := &cobra.Command{

@@ -14,15 +14,13 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// paymentsCommand groups the commands on the ledger. They only read: payments change
-// through the API and the worker.
+// paymentsCommand groups the commands on the ledger, which only read.
 func paymentsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "payments", Short: "Show the ledger of payments per request"}
 	cmd.AddCommand(listPaymentsCommand())
 	return cmd
 }
 
-// listPaymentsCommand parses the flags of "payments list" into a filter. Errors name the flag.
 func listPaymentsCommand() *cobra.Command {
 	var filter accounts.PaymentFilter
 	var state, since string
@@ -78,8 +76,7 @@ func (s *session) listPayments(cmd *cobra.Command, filter accounts.PaymentFilter
 	return err
 }
 
-// paymentState returns the state with a name, or an error that lists all names. The
-// empty name gives the empty state, which selects payments of any state.
+// paymentState returns the state with a name; the empty one selects payments of any state.
 func paymentState(name string) (governance.PaymentState, error) {
 	state := governance.PaymentState(name)
 	if name == "" || slices.Contains(governance.PaymentStates(), state) {
@@ -88,7 +85,6 @@ func paymentState(name string) (governance.PaymentState, error) {
 	return "", fmt.Errorf("--state %s: want %s", name, stateNames())
 }
 
-// stateNames lists the names of all payment states, for help and errors.
 func stateNames() string {
 	return strings.Join(warehouse.NonNilTexts(governance.PaymentStates()), ", ")
 }

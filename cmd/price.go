@@ -17,9 +17,7 @@ import (
 	"pnyx/reference"
 )
 
-// openGate returns the gate that takes payments for single requests, or nil where
-// X402_PAY_TO is not set. An error lists what makes the terms of payment unusable.
-// Payments are kept in store until the worker writes them to the warehouse.
+// openGate returns the gate that takes payments for single requests, or nil where X402_PAY_TO is not set.
 func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metrics prometheus.Registerer) (*x402.Gate, error) {
 	settings := cfg.Payment
 	if settings.PayTo == "" {
@@ -90,8 +88,7 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 	return prices, nil
 }
 
-// apiPrices returns the prices of paid routes as the API publishes them. They are exact
-// decimals, as in the settings. They are published also where payments are off.
+// apiPrices returns the prices of paid routes as the API publishes them, also where payments are off.
 func apiPrices(settings config.Payment) (routes.Prices, error) {
 	published := routes.Prices{
 		Token: settings.Symbol, Network: settings.Network, PayPerRequest: settings.PayTo != "",

@@ -50,15 +50,12 @@ func Execute() int {
 	return 0
 }
 
-// errInterrupted is the error of a command that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
 // errRejected is the error of an import that completed, but rejected records or files.
 // Execute gives it a status of its own.
 var errRejected = errors.New("not everything was imported")
 
-// rootCommand returns the command pnyx with all its subcommands. Execute prints errors
-// itself, once and without usage.
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pnyx",
@@ -121,12 +118,12 @@ func usageError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w\nusage: %s (%s --help)", err, cmd.UseLine(), cmd.CommandPath())
 }
 
-// session is what a command works with: settings that are validated, a logger that follows
-// them, and what closes what it has opened when it ends.
+// session is what a command works with.
 type session struct {
 	cfg    config.Config
 	logger *slog.Logger
-	undo   *cleanups
+	// undo closes what the command has opened when it ends.
+	undo *cleanups
 	// lends says that an engine it starts is stopped only when no other command uses it.
 	lends bool
 }
@@ -141,8 +138,7 @@ func (c command) run(cmd *cobra.Command, args []string, cfg config.Config, logge
 	return c(cmd, args, s)
 }
 
-// settings reads the configuration. It also makes the checks that only the user of a
-// setting can make, before anything starts.
+// settings reads the configuration, and makes the checks that only the user of a setting can make.
 func settings() (config.Config, error) {
 	cfg, err := config.Load()
 	if err == nil && cfg.Cache.URL != "" {
@@ -153,8 +149,7 @@ func settings() (config.Config, error) {
 	return cfg, err
 }
 
-// service adapts a long-running command for cobra: it reads the settings, and logs the
-// build at the start.
+// service adapts a long-running command for cobra, and logs the build at the start.
 func service(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()
@@ -167,8 +162,8 @@ func service(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// task adapts a command that does one thing and exits. The command prints its results,
-// and logs only warnings and errors unless another level than info is set.
+// task adapts a command that does one thing and exits. It logs only warnings and errors unless another
+// level than info is set.
 func task(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()
@@ -183,7 +178,7 @@ func task(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// warehouseTask adapts a task on the warehouse, which is opened for it and closed after it.
+// warehouseTask adapts a task on the warehouse.
 func warehouseTask(
 	reached reach, run func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error,
 ) func(*cobra.Command, []string) error {

@@ -33,21 +33,12 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-const (
-	// readyPollInterval is how often announce checks for the first publication.
-	readyPollInterval = 100 * time.Millisecond
-	// announceTimeout is how long announce waits before it prints the addresses anyway.
-	announceTimeout = 30 * time.Second
-)
-
-// announce waits for the first publication, then prints the addresses and requests to try, with the
-// demonstration's tokens if there are any. The node already serves in the meantime.
-func (n *node) announce(
-	ctx context.Context, out io.Writer, served *api.API, store *cache.Store, tokens []demoToken,
-) {
-	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+// announce waits half a minute for the first publication, while the node already serves, then prints the
+// addresses and requests to try, with the demonstration's tokens if there are any.
+func (n *node) announce(ctx context.Context, out io.Writer, served *api.API, store *cache.Store, tokens []demoToken) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if !pollReady(ctx, served, readyPollInterval) {
+	if !pollReady(ctx, served, 100*time.Millisecond) {
 		fmt.Fprintln(out, "The first publication is still under way.")
 		n.printAddresses(out)
 		return

@@ -31,9 +31,8 @@ func sourcesCommand() *cobra.Command {
 
 const maxWidth = 60
 
-// checkSourcesCommand asks every upstream system of a sources file what its sources are.
 func checkSourcesCommand() *cobra.Command {
-	const checkTimeout = 5 * time.Minute // the default of --timeout: a node may have to search for the first block of each contract
+	const checkTimeout = 5 * time.Minute // a node may have to search for the first block of each contract
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -74,8 +73,7 @@ Exit status: 0 when every source can be followed, 1 otherwise.`,
 	return cmd
 }
 
-// checkSources prints what each source is, and its problem if it has one. It asks all
-// upstreams concurrently.
+// checkSources asks all upstreams, and prints what each source is, and its problem if it has one.
 func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) error {
 	results := make([][]follow.Check, len(all))
 	var answered, silent atomic.Int64
@@ -136,8 +134,7 @@ func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int
 		}
 	}
 	t.AppendFooter(table.Row{"", "", idle, busy, "", ""})
-	// Names of spaces and errors are texts of strangers.
-	fmt.Fprintln(out, printable(t.Render()))
+	fmt.Fprintln(out, printable(t.Render())) // names of spaces and errors are texts of strangers
 	if longest > 0 {
 		fmt.Fprintf(out, "reading the past takes %s\n", shownEstimate(longest))
 	}

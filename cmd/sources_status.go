@@ -28,17 +28,10 @@ import (
 	"pnyx/warehouse/records"
 )
 
-const (
-	// statusInterval is the time between two tables of --watch.
-	statusInterval = 2 * time.Second
-	// maxShownBytes bounds a position in the table, maxShownError an error, which is wrapped:
-	// its end is the cause.
-	maxShownBytes, maxShownError = 48, 400
-	// metricsTimeout bounds the question for the remaining requests.
-	metricsTimeout = time.Second
-)
+// maxShownPosition bounds a position in the table, maxShownError an error, which is wrapped: its end is
+// the cause.
+const maxShownPosition, maxShownError = 48, 400
 
-// sourcesStatusCommand shows how far each source is followed.
 func sourcesStatusCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
@@ -51,7 +44,7 @@ stored. The requests that upstream still allows come from the process at
 PNYX_ADMIN_LISTEN, if it answers.`,
 		Args: cobra.NoArgs,
 		RunE: warehouseTask(reachExisting, func(cmd *cobra.Command, _ []string, s *session, opened *warehouse.Warehouse) error {
-			for ctx := cmd.Context(); ctx.Err() == nil; backoff.Wait(ctx, statusInterval) {
+			for ctx := cmd.Context(); ctx.Err() == nil; backoff.Wait(ctx, 2*time.Second) {
 				if err := printStatus(ctx, cmd.OutOrStdout(), opened, s.cfg, watch); err != nil || !watch {
 					return err
 				}
@@ -119,7 +112,7 @@ func shownPosition(position string) string {
 	decoder := json.NewDecoder(strings.NewReader(position))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return governance.Shorten(position, maxShownBytes)
+		return governance.Shorten(position, maxShownPosition)
 	}
 	var shown []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -133,7 +126,7 @@ func shownPosition(position string) string {
 // remainingRequests asks the process at an admin listener how many requests each upstream
 // host still allows. It returns "" where none answers or no host says.
 func remainingRequests(ctx context.Context, listener string) string {
-	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listener+"/metrics", nil)
 	if err != nil {

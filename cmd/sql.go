@@ -17,10 +17,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxQueryBytes bounds the text of a query that is read from a file. ClickHouse's own
-// bound is lower unless it is set otherwise.
-const maxQueryBytes = 1 << 20
-
 // sqlCommand runs one query for people and scripts. The query goes to the server as it is, and the
 // result comes back as the server has written it; the server enforces that the query only reads.
 func sqlCommand() *cobra.Command {
@@ -63,6 +59,7 @@ or from standard input. docs/analysts.md has the limits, the formats and other c
 // readQuery returns the query of the command line: an argument, the content of a file, or
 // standard input where that is no terminal.
 func readQuery(in io.Reader, args []string, file string) (string, error) {
+	const maxQueryBytes = 1 << 20 // ClickHouse's own bound is lower unless it is set otherwise
 	if len(args) == 1 {
 		if file != "" {
 			return "", errors.New("sql: want either a query or --file, got both")
@@ -91,8 +88,7 @@ func readQuery(in io.Reader, args []string, file string) (string, error) {
 	return string(text), nil
 }
 
-// serverFormat returns ClickHouse's name of a format. The four short names stay what they
-// were before other names were possible. escape says that the format is for people, so that
+// serverFormat returns ClickHouse's name of a format. escape says that the format is for people, so that
 // control characters are escaped wherever the result goes.
 func serverFormat(name string) (format string, escape bool) {
 	switch name {
@@ -108,8 +104,7 @@ func serverFormat(name string) (format string, escape bool) {
 	return name, false
 }
 
-// formatSettings returns how results are written, where that differs from the server's
-// defaults. A SETTINGS clause in the query takes precedence.
+// formatSettings returns how results are written. A SETTINGS clause in the query takes precedence.
 func formatSettings() map[string]string {
 	return map[string]string{
 		// Most readers of JSON parse numbers as floats, which lose digits of voting power.
@@ -123,8 +118,7 @@ func formatSettings() map[string]string {
 	}
 }
 
-// openAnalyst connects to the configured server, or to the embedded engine as user
-// analyst. The session closes the connection, and the engine if this command started it.
+// openAnalyst connects to the configured server, or to the embedded engine as user analyst.
 func (s *session) openAnalyst(ctx context.Context) (*warehouse.Analyst, error) {
 	cfg := s.cfg.SQL
 	options := warehouse.AnalystOptions{
@@ -169,12 +163,12 @@ func (s *session) warnUnpublished(ctx context.Context, opened *warehouse.Warehou
 		return nil
 	}
 	proposals, err := counts.UnpublishedProposals(ctx, opened)
-	if err == nil && proposals > 0 {
-		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
-			slog.Uint64("proposals", proposals))
-	}
 	if err != nil {
 		return err
+	}
+	if proposals > 0 {
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
+			slog.Uint64("proposals", proposals))
 	}
 	open, err := records.OpenBatches(ctx, opened)
 	if err == nil && open > 0 {

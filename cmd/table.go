@@ -7,7 +7,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// newTable returns an empty table with the given column names, which it prints unchanged.
 func newTable(columns ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

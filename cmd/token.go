@@ -16,8 +16,7 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// tokenCommand groups the commands on partner tokens. They change the warehouse, and
-// publish the change to Redis where one is configured.
+// tokenCommand groups the commands on partner tokens. They change the warehouse, and Redis if there is one.
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
@@ -29,10 +28,7 @@ created; only a hash of it is stored. API nodes follow within a second.`,
 	return cmd
 }
 
-// tokenTask runs a command on the tokens of the warehouse, which it opens and closes.
-func tokenTask(
-	run func(cmd *cobra.Command, args []string, admin tokenAdmin) error,
-) func(*cobra.Command, []string) error {
+func tokenTask(run func(cmd *cobra.Command, args []string, admin tokenAdmin) error) func(*cobra.Command, []string) error {
 	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
 		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: s.cfg, logger: s.logger})
 	})
@@ -51,8 +47,6 @@ func named[Admin interface {
 	}
 }
 
-// issueCommand creates a token. Its plain text is printed once and cannot be shown
-// again; a lost token has to be rotated.
 func issueCommand() *cobra.Command {
 	var name, plan, scopes, expires, limits string
 	var asJSON bool
@@ -108,7 +102,6 @@ func planTable() string {
 	return t.Render()
 }
 
-// listTokensCommand lists all tokens, revoked and expired ones included.
 func listTokensCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -189,8 +182,6 @@ func overlapFlag(cmd *cobra.Command, overlap *time.Duration, usage string) {
 	}
 }
 
-// rotateCommand replaces the secret of a token and keeps its record, so that limits and
-// usage continue.
 func rotateCommand() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance"
@@ -23,26 +24,21 @@ import (
 	"pnyx/worker/account"
 )
 
-// tokenAdmin creates and changes partner tokens in the warehouse. Every change is also
-// published to Redis where one is configured.
+// tokenAdmin creates and changes partner tokens in the warehouse, and publishes every change to Redis
+// where one is configured.
 type tokenAdmin struct {
-	// warehouse stores the tokens and must be writable.
 	warehouse *warehouse.Warehouse
-	// cfg names the Redis that changes are published to, if any.
-	cfg config.Config
-	// logger gets failures of publishing, which are not returned.
-	logger *slog.Logger
+	cfg       config.Config
+	logger    *slog.Logger
 }
 
-// issue stores a new token and returns it in plain text, which is not stored. It fills in
-// the id, the time and the hash of t.
+// issue stores a new token and returns its plain text. It fills in the id, the time and the hash of t.
 func (a tokenAdmin) issue(ctx context.Context, t *stored.Token) (raw string, err error) {
 	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
 	return a.renew(ctx, t)
 }
 
-// rotate replaces a token and returns the new one in plain text. The old one stays valid
-// for the overlap. A revoked token is an error.
+// rotate replaces a token and returns the new plain text. The old one stays valid for the overlap.
 func (a tokenAdmin) rotate(ctx context.Context, t *stored.Token, overlap time.Duration) (raw string, err error) {
 	if t.RevokedAt != nil {
 		return "", fmt.Errorf("token %s is revoked", t.ID)
@@ -75,9 +71,8 @@ func only[T any](all []T, err error, isMeant func(T) bool, missing error) (one T
 	return one, cmp.Or(err, missing)
 }
 
-// publish writes the tokens to Redis, so that API nodes find them from now on. A worker
-// does the same a moment later; without a worker, this is the only way. A failure is logged
-// and not returned, because the change is already stored.
+// publish writes the tokens to Redis, as a worker does a moment later. A failure is only logged: the
+// change is stored.
 func (a tokenAdmin) publish(ctx context.Context) {
 	if err := a.publishToRedis(ctx); err != nil {
 		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))
@@ -89,16 +84,15 @@ func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
 	if url == "" || err != nil {
 		return err
 	}
-	s := session{cfg: a.cfg, logger: a.logger, undo: &cleanups{}}
-	defer func() { err = errors.Join(err, s.undo.run()) }()
-	store, err := s.openCache(url, workerRedisTimeout)
+	store, err := cache.Open(url, workerRedisTimeout)
 	if err != nil {
-		return err
+		return fmt.Errorf("REDIS_URL: %w", err)
 	}
+	defer func() { err = errors.Join(err, store.Close()) }()
 	return account.PublishTokens(ctx, a.warehouse, accounts.New(store))
 }
 
-// newTokenRecord returns the token that the flags of "token issue" describe. Errors name the flag.
+// newTokenRecord returns the token that the flags of "token issue" describe.
 func newTokenRecord(name, plan, scopes, expires, limits string) (stored.Token, error) {
 	t := stored.Token{Name: strings.TrimSpace(name), Plan: plan}
 	if t.Name == "" {
@@ -115,14 +109,11 @@ func newTokenRecord(name, plan, scopes, expires, limits string) (stored.Token, e
 	if t.ExpiresAt, err = parseExpiry(expires); err != nil {
 		return t, err
 	}
-	if t.Limits, err = parseLimits(limits, plan); err != nil {
-		return t, err
-	}
-	return t, nil
+	t.Limits, err = parseLimits(limits, plan)
+	return t, err
 }
 
-// parseExpiry reads --expires; nil means that the token does not expire. A time in the
-// past is an error.
+// parseExpiry reads --expires; nil means that the token does not expire.
 func parseExpiry(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the token does not expire
@@ -137,8 +128,7 @@ func parseExpiry(text string) (*time.Time, error) {
 	return new(stamp.Time()), nil
 }
 
-// parseLimits reads --limits as the row of numbers that the warehouse stores, in the
-// order of ratelimit.LimitsFromRow; nil means the plan's own limits.
+// parseLimits reads --limits, in the order of ratelimit.LimitsFromRow; nil means the plan's own limits.
 func parseLimits(text, plan string) ([]uint32, error) {
 	if text == "" {
 		return nil, nil
@@ -181,36 +171,27 @@ func endOf(t stored.Token) string {
 	return t.ExpiresAt.UTC().Format(time.DateTime)
 }
 
-// shownToken is the printed form of a token: everything but its hashes. Scripts read
-// it, so its JSON names must stay.
+// shownToken is the printed form of a token. Scripts read it, so its JSON names must stay.
 type shownToken struct {
-	// ID identifies the token and stays the same when it is rotated.
 	ID string `json:"id"`
 	// Token is the plain text, only when it was just created.
-	Token string `json:"token,omitempty"`
-	Name  string `json:"name"`
-	// Plan is the name of the plan: developer, business or custom.
+	Token  string   `json:"token,omitempty"`
+	Name   string   `json:"name"`
 	Plan   string   `json:"plan"`
 	Scopes []string `json:"scopes"`
-	// Limits are the limits of a custom plan in the order of ratelimit.LimitsFromRow;
-	// empty where the plan's own apply.
-	Limits    []uint32             `json:"limits,omitempty"`
-	CreatedAt governance.Timestamp `json:"createdAt"`
-	// ExpiresAt is nil for a token that does not expire.
+	// Limits are those of a custom plan, in the order of ratelimit.LimitsFromRow.
+	Limits    []uint32              `json:"limits,omitempty"`
+	CreatedAt governance.Timestamp  `json:"createdAt"`
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
 	// PreviousUntil is when the token before the last rotation ends; nil if it was never rotated.
 	PreviousUntil *governance.Timestamp `json:"previousUntil"`
-	// RevokedAt is nil unless the token is revoked.
-	RevokedAt *governance.Timestamp `json:"revokedAt"`
-	// LastUsedOn is the last day (UTC) with a request of the token, as YYYY-MM-DD; nil if
-	// there was none.
-	LastUsedOn *string `json:"lastUsedOn"`
-	// State is the token's state when it was printed, see stateOf.
-	State string `json:"state"`
+	RevokedAt     *governance.Timestamp `json:"revokedAt"`
+	LastUsedOn    *string               `json:"lastUsedOn"`
+	State         string                `json:"state"`
 }
 
-// printNewToken prints a token that was just created: its plain text alone, for
-// TOKEN=$(pnyx token issue …), and what it is to errOut, or all as one JSON object.
+// printNewToken prints a new token: its plain text alone, for TOKEN=$(pnyx token issue …), and what it
+// is to errOut, or all as one JSON object.
 func printNewToken(out, errOut io.Writer, t stored.Token, raw string, asJSON bool) error {
 	if asJSON {
 		seen := shownTokenOf(t)
@@ -231,8 +212,7 @@ func lastUsedOn(used map[string]time.Time, tokenID string) string {
 	return ""
 }
 
-// printTokensJSON prints one JSON object a line for each token, without plain text. used
-// holds the days of their last use.
+// printTokensJSON prints one JSON object a line. used holds the days of last use.
 func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...stored.Token) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -248,8 +228,7 @@ func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...stored.
 	return nil
 }
 
-// shownTokenOf returns the printed form of a token, without its plain text. The zero
-// time that the warehouse stores for "never rotated" becomes null.
+// shownTokenOf returns the printed form of a token, without its plain text.
 func shownTokenOf(t stored.Token) shownToken {
 	seen := shownToken{
 		ID: t.ID, Name: t.Name, Plan: t.Plan, Scopes: t.Scopes, Limits: t.Limits, CreatedAt: governance.TimestampOf(t.CreatedAt),

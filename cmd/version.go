@@ -15,27 +15,21 @@ import (
 	"pnyx/api"
 )
 
-// version, commit and built are set by the linker, see the Makefile. Each is empty in a
-// plain go build.
+// version, commit and built are set by the linker, see the Makefile.
 var version, commit, built string //nolint:gochecknoglobals // the linker sets variables only
 
 // buildInfo identifies the program in logs, in metrics and in the output of "pnyx version".
 type buildInfo struct {
-	// Version is the release, or "devel" for a build without one.
 	Version string `json:"version"`
-	// Commit is the git commit of the source, or "unknown".
-	Commit string `json:"commit"`
-	// Built is the RFC 3339 time of the build; empty unless the build sets it, so that
-	// builds of the same source are identical.
+	Commit  string `json:"commit"`
+	// Built is the RFC 3339 time of the build; usually empty, so that builds of the same source are identical.
 	Built string `json:"built,omitempty"`
-	// Go is the version of Go, without the prefix "go".
-	Go string `json:"go"`
+	Go    string `json:"go"`
 	// Surface is the version of the API surface, which changes independently of Version.
 	Surface string `json:"surface"`
 }
 
-// thisBuild returns what the linker set. The commit falls back to the one that Go
-// writes into the binary, so that a plain go build is identified too.
+// thisBuild returns what the linker set, or the commit that Go writes into the binary.
 func thisBuild() buildInfo {
 	var revision string
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -59,8 +53,7 @@ func (b buildInfo) attrs() []slog.Attr {
 	return []slog.Attr{slog.String("version", b.Version), slog.String("commit", b.Commit), slog.String("go", b.Go)}
 }
 
-// buildMetric returns a gauge that is always 1 and has the build in its labels, so that
-// queries can join other metrics with the running version.
+// buildMetric returns a gauge that queries join other metrics with.
 func buildMetric() prometheus.Collector {
 	b := thisBuild()
 	metric := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -73,8 +66,7 @@ func buildMetric() prometheus.Collector {
 	return metric
 }
 
-// versionCommand prints the build, for people or as JSON. It reads no settings, so that
-// it works in any environment.
+// versionCommand reads no settings, so that it works in any environment.
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -18,8 +18,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// webhookCommand groups the commands on webhooks. They change the warehouse, where the
-// leading worker finds the change within seconds.
 func webhookCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhook",
@@ -44,10 +42,7 @@ type webhookAdmin struct {
 	v2LaunchedAt time.Time
 }
 
-// webhookTask runs a command on the webhooks of the warehouse, which it opens and closes.
-func webhookTask(
-	run func(cmd *cobra.Command, args []string, admin webhookAdmin) error,
-) func(*cobra.Command, []string) error {
+func webhookTask(run func(*cobra.Command, []string, webhookAdmin) error) func(*cobra.Command, []string) error {
 	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
 		sender := webhook.NewSender(s.cfg.Webhook.Receivers == config.PrivateReceivers)
 		return run(cmd, args, webhookAdmin{opened, sender, s.cfg.Access.V2Launch.Time()})
@@ -60,7 +55,6 @@ func (a webhookAdmin) find(ctx context.Context, id string) (accounts.Webhook, er
 		fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id))
 }
 
-// addWebhookCommand adds an endpoint. Its secret is printed once.
 func addWebhookCommand() *cobra.Command {
 	var e accounts.Webhook
 	var file string
@@ -120,13 +114,13 @@ func (a webhookAdmin) add(ctx context.Context, e *accounts.Webhook) error {
 	if len(endpoints) >= webhook.MaxEndpoints {
 		return fmt.Errorf("there are %d webhooks, which is the maximum: remove one", len(endpoints))
 	}
-	a.complete(e)
-	return a.enable(ctx, *e)
+	return a.put(ctx, e)
 }
 
-// complete fills in what an operator does not choose.
-func (a webhookAdmin) complete(e *accounts.Webhook) {
+// put stores a checked endpoint, and fills in what an operator does not choose.
+func (a webhookAdmin) put(ctx context.Context, e *accounts.Webhook) error {
 	e.ID, e.Secret, e.CreatedAt = webhook.NewID(), webhook.NewSecret(), time.Now()
+	return a.enable(ctx, *e)
 }
 
 // check returns an error if an endpoint cannot be added.
@@ -178,7 +172,6 @@ func (a webhookAdmin) enable(ctx context.Context, e accounts.Webhook) error {
 	return accounts.NewAccounts(a.warehouse).PutWebhook(ctx, e, false)
 }
 
-// listWebhooksCommand lists the endpoints with their queues, last outcomes and states.
 func listWebhooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -229,7 +222,6 @@ func webhookState(e accounts.Webhook) string {
 	return "on"
 }
 
-// enableWebhookCommand turns an endpoint on that was turned off.
 func enableWebhookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable ID",
@@ -249,7 +241,6 @@ func enableWebhookCommand() *cobra.Command {
 	}
 }
 
-// removeWebhookCommand removes an endpoint. Its log stays for 30 days.
 func removeWebhookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",

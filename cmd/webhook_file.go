@@ -56,8 +56,7 @@ func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	out := json.NewEncoder(cmd.OutOrStdout())
 	for i := range endpoints {
 		e := &endpoints[i]
-		a.complete(e)
-		if err := a.enable(cmd.Context(), *e); err != nil {
+		if err := a.put(cmd.Context(), e); err != nil {
 			return fmt.Errorf("endpoint %d, those before are added: %w", i+1, err)
 		}
 		if err := out.Encode(addedWebhook{e.ID, e.TokenID, e.URL, e.Secret}); err != nil { //nolint:gosec // the operator hands it to the partner
@@ -94,7 +93,6 @@ func readWebhookFile(input io.Reader, name string) ([]byte, error) {
 	return text, err
 }
 
-// parseWebhooks reads JSON objects in lines, of which those without a token get one by id.
 func parseWebhooks(text []byte, tokenID string) (endpoints []accounts.Webhook, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

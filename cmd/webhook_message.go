@@ -14,7 +14,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// testWebhookCommand sends a test message now.
 func testWebhookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test ID",
@@ -37,7 +36,6 @@ func testWebhookCommand() *cobra.Command {
 	}
 }
 
-// webhookLogCommand shows the last attempts.
 func webhookLogCommand() *cobra.Command {
 	var limit uint64
 	cmd := &cobra.Command{
@@ -70,7 +68,6 @@ func attemptTable(attempts ...accounts.WebhookAttempt) string {
 	return t.Render()
 }
 
-// replayWebhookCommand queues messages again.
 func replayWebhookCommand() *cobra.Command {
 	var since, id string
 	cmd := &cobra.Command{
@@ -115,7 +112,6 @@ sent.`,
 	return cmd
 }
 
-// rotateWebhookCommand replaces the secret of an endpoint.
 func rotateWebhookCommand() *cobra.Command {
 	var overlap time.Duration
 	cmd := &cobra.Command{

@@ -40,9 +40,8 @@ worker only builds pages, so the number of such workers can follow the load.`,
 	return cmd
 }
 
-// startWorker publishes, writes the accounts and builds pages on demand until the node
-// stops; with fillsOnly it only builds pages, and purges no caches. url is the Redis
-// that it writes to; one with an unsafe configuration is an error.
+// startWorker publishes to the Redis at url, writes the accounts and builds pages on demand until the node
+// stops; with fillsOnly it only builds pages.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bool) error {
 	options := worker.Options{FillsOnly: fillsOnly}
 	if !fillsOnly {
@@ -67,8 +66,8 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	return nil
 }
 
-// startPurger runs the purger of the caches in front of the API, and returns the function that
-// passes it tags, which does not block. It returns nil when PNYX_PURGE_KIND is not set.
+// startPurger runs the purger of the caches in front of the API, if there are any, and returns the
+// function that passes it tags, which does not block.
 func (n *node) startPurger() (func([]cache.Tag), error) {
 	settings := n.cfg.Purge
 	if settings.Kind == "" {
