@@ -20,35 +20,28 @@ const (
 	HeaderInternal = "X-Service-Internal-Token"
 )
 
-// Errors of authentication.
 var (
 	// ErrUnauthorized means that a token is malformed, unknown, expired or revoked.
 	ErrUnauthorized = errors.New("the token is not valid")
-	// ErrUnknownToken is ErrUnauthorized for a well-formed token that is not in a copy of
-	// the valid tokens. It may have been issued or rotated since; see TokenCache.Recheck.
+	// ErrUnknownToken is ErrUnauthorized for a well-formed token that a copy lacks; see TokenCache.Recheck.
 	ErrUnknownToken = fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
-	// ErrTokensUnavailable means that a token is unknown, but may be valid, because the
-	// copy of the valid tokens is missing or not up to date.
+	// ErrTokensUnavailable means that an unknown token may be valid: there is no copy, or none up to date.
 	ErrTokensUnavailable = errors.New("the tokens are not available")
 )
 
 // Token is a partner token as API nodes know it.
 type Token struct {
-	// ID identifies the token; it is part of its text.
 	ID   string         `msgpack:"i"`
 	Plan ratelimit.Plan `msgpack:"p"`
 	// Limits replaces the limits of the plan; nil for none.
 	Limits *ratelimit.Limits `msgpack:"l,omitempty"`
-	// Scopes are the rights that the token was issued with.
-	Scopes []Scope   `msgpack:"s"`
-	Hash   TokenHash `msgpack:"v"`
+	Scopes []Scope           `msgpack:"s"`
+	Hash   TokenHash         `msgpack:"v"`
 	// PreviousHash is the hash before the last rotation, valid until PreviousUntil.
-	PreviousHash TokenHash `msgpack:"o"`
-	// PreviousUntil is the end of the overlap after a rotation.
-	PreviousUntil time.Time `msgpack:"u"`
-	CreatedAt     time.Time `msgpack:"c"`
-	// ExpiresAt is when the token expires; nil for never.
-	ExpiresAt *time.Time `msgpack:"e,omitempty"`
+	PreviousHash  TokenHash  `msgpack:"o"`
+	PreviousUntil time.Time  `msgpack:"u"`
+	CreatedAt     time.Time  `msgpack:"c"`
+	ExpiresAt     *time.Time `msgpack:"e,omitempty"`
 }
 
 // EffectiveLimits returns the limits of the token: its own, or its plan's.
@@ -59,8 +52,7 @@ func (t *Token) EffectiveLimits() ratelimit.Limits {
 	return t.Plan.Limits()
 }
 
-// accepts reports whether a hash matches the token at a time. It takes the same time
-// whatever the result.
+// accepts reports, in the same time whatever the result, whether a hash matches the token at a time.
 func (t *Token) accepts(hash TokenHash, now time.Time) bool {
 	current := t.Hash.equal(hash)
 	previous := t.PreviousHash.equal(hash) && now.Before(t.PreviousUntil)

@@ -11,8 +11,7 @@ func NewInternalTokens(tokens []string) (set InternalTokens) {
 	return set
 }
 
-// Accepts reports whether a token is in the set. It compares hashes, so the time it takes
-// reveals neither a token nor its length.
+// Accepts reports whether a token is in the set. The time it takes reveals neither a token nor its length.
 func (i InternalTokens) Accepts(token string) bool {
 	given, accepted := HashToken(token), false
 	for _, hash := range i {

@@ -48,7 +48,6 @@ func (s Scope) includes(needed Scope) bool {
 
 // Caller is the owner of a valid token.
 type Caller struct {
-	// Token is the valid token.
 	*Token
 
 	// Scopes are the effective scopes: the token's own, and for tokens issued before v2 all of v2.
@@ -60,8 +59,7 @@ func (c *Caller) HasScope(needed Scope) bool {
 	return slices.ContainsFunc(c.Scopes, func(s Scope) bool { return s.includes(needed) })
 }
 
-// EffectiveScopes adds all of v2 to the scopes of a v1 token that was issued before the launch of v2,
-// once v2 is launched.
+// EffectiveScopes adds all of v2, once it is launched, to the scopes of a v1 token issued before.
 func EffectiveScopes(own []Scope, issuedAt, launchedAt, now time.Time) []Scope {
 	launched := !launchedAt.IsZero() && !now.Before(launchedAt)
 	ofV1 := slices.ContainsFunc(own, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })

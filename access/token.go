@@ -46,8 +46,7 @@ func GenerateToken(id string) string {
 	return text + string(check[:])
 }
 
-// ParseToken returns the id in the text of a token. The error is ErrUnauthorized for a
-// malformed text, and does not quote it.
+// ParseToken returns the id in the text of a token. ErrUnauthorized does not quote a malformed one.
 func ParseToken(token string) (id string, err error) {
 	rest, found := strings.CutPrefix(token, tokenPrefix)
 	if len(token) != tokenLength || !found || rest[idDigits] != '_' || !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||

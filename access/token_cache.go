@@ -12,12 +12,10 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// pollInterval is how often a node checks for changed tokens that it is not told of. It stays
-// well below the second within which a revocation takes effect.
+// pollInterval is well below the second within which a revocation takes effect.
 const pollInterval = 500 * time.Millisecond
 
-// RecheckInterval is the least time between two reads of a node that callers with unknown
-// tokens cause. However many send one, Redis answers 40 short reads a second.
+// RecheckInterval is the least time between two reads of a node that callers with unknown tokens cause.
 const RecheckInterval = 25 * time.Millisecond
 
 // EncodeTokens returns tokens in their published form. Equal tokens have equal forms.
@@ -31,12 +29,10 @@ func EncodeTokens(tokens []Token) ([]byte, error) {
 
 // TokenCache is a node's copy of the valid tokens. It is safe for concurrent use.
 type TokenCache struct {
-	store *accounts.Store
-	// launchedAt is the launch of v2; zero for not launched.
+	store      *accounts.Store
 	launchedAt time.Time
 	current    atomic.Pointer[tokenSet]
-	// upToDate means that the last poll succeeded. Otherwise a token that is not in the
-	// copy may still be valid.
+	// upToDate means that the last poll succeeded. Otherwise an unknown token may still be valid.
 	upToDate atomic.Bool
 	// next is the read of the tokens that has not begun; wake asks Run for it.
 	next atomic.Pointer[tokenRead]
@@ -46,7 +42,6 @@ type TokenCache struct {
 }
 
 type tokenRead struct {
-	// done is closed when the read has ended.
 	done chan struct{}
 }
 
@@ -57,8 +52,7 @@ type tokenSet struct {
 	byID     map[string]*Token
 }
 
-// NewTokenCache returns a copy that is empty until Run. launchedAt is the launch of v2,
-// zero for not launched.
+// NewTokenCache returns a copy that is empty until Run. launchedAt is the launch of v2, or zero.
 func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 	c := &TokenCache{store: store, launchedAt: launchedAt, wake: make(chan struct{}, 1)}
 	c.current.Store(&tokenSet{})
@@ -67,8 +61,7 @@ func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 	return c
 }
 
-// Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no
-// tokens, the last copy stays.
+// Run keeps the copy up to date until ctx ends. While Redis has no tokens to read, the last copy stays.
 func (c *TokenCache) Run(ctx context.Context) {
 	for {
 		begun := c.next.Swap(newTokenRead())
@@ -96,7 +89,6 @@ func (c *TokenCache) Refresh() {
 	}
 }
 
-// refresh reads the published tokens if their revision differs from the copy's.
 func (c *TokenCache) refresh(ctx context.Context) error {
 	revision, err := c.store.TokensRevision(ctx)
 	if err != nil || revision == c.current.Load().revision {
@@ -118,9 +110,8 @@ func (c *TokenCache) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Authenticate returns the caller that a token belongs to. The error is ErrUnauthorized,
-// which may be ErrUnknownToken, or ErrTokensUnavailable. For a well-formed token it takes the same time whether the
-// token is known or not.
+// Authenticate returns the caller that a token belongs to, in the same time for each well-formed one. The error
+// is ErrUnauthorized, which may be ErrUnknownToken, or ErrTokensUnavailable.
 func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	id, err := ParseToken(text)
 	if err != nil {
@@ -140,9 +131,8 @@ func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	return nil, ErrUnknownToken
 }
 
-// Recheck is Authenticate with a copy that was read after the call, for a token that
-// Authenticate does not know: it may have been published a moment ago. Callers share one
-// read, and wait for it no longer than ctx. The error is Authenticate's.
+// Recheck is Authenticate with a copy that was read after the call: an unknown token may have been published a
+// moment ago. Callers share one read, and wait for it no longer than ctx.
 func (c *TokenCache) Recheck(ctx context.Context, text string, now time.Time) (*Caller, error) {
 	next := c.next.Load()
 	c.Refresh()

@@ -21,8 +21,7 @@ type Usage struct {
 	// Session identifies the meter, from the start to the end of a node.
 	Session string `msgpack:"x"`
 	// TokenID is empty for requests that are paid individually.
-	TokenID string `msgpack:"t"`
-	// Day is a date in UTC, as YYYY-MM-DD.
+	TokenID                string `msgpack:"t"`
 	Day                    string `msgpack:"d"`
 	Route                  string `msgpack:"r"`
 	governance.UsageCounts `msgpack:"n"`
@@ -51,9 +50,8 @@ type Response struct {
 	Charged bool
 }
 
-// Meter counts the responses of one API node from its start on. It writes totals, not
-// differences: writing a total twice changes nothing, and the next write repairs a lost
-// one. It is safe for concurrent use.
+// Meter counts the responses of one API node from its start on. It writes totals: writing one twice changes
+// nothing, and the next write repairs a lost one. It is safe for concurrent use.
 type Meter struct {
 	store   *accounts.Store
 	session string
@@ -119,8 +117,7 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
-// RewriteAll makes the next write include every counter, because Redis may have lost the
-// last writes.
+// RewriteAll makes the next write include every counter, because Redis may have lost the last writes.
 func (m *Meter) RewriteAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,8 +126,7 @@ func (m *Meter) RewriteAll() {
 	}
 }
 
-// write writes the changed counters. Counters that Redis does not accept are retried with
-// the next write.
+// write writes the changed counters. What Redis does not accept is written again.
 func (m *Meter) write(ctx context.Context) {
 	for {
 		counters := m.takeChanged()
@@ -187,10 +183,8 @@ func (m *Meter) dropPastDays(now time.Time) {
 
 // MonthUsage is the view with the use of a token in a month.
 type MonthUsage struct {
-	// Month is the month as YYYY-MM.
-	Month string `msgpack:"m"`
-	// Days hold an entry for each day and route that was used.
-	Days []DayUsage `msgpack:"d"`
+	Month string     `msgpack:"m"`
+	Days  []DayUsage `msgpack:"d"`
 }
 
 // DayUsage is the use of a token on one route in one day.

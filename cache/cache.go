@@ -7,10 +7,6 @@
 // [Store.DAOPage], and request pages that are not stored with [Fills.Enqueue].
 // Everything here can be rebuilt from the warehouse: Redis may be flushed at any time.
 // What cannot be rebuilt that easily is in package accounts.
-//
-// [Open] also handles connections: one server, Sentinels or a Cluster by URL
-// ([CheckURL]), metrics and traces ([Store.Instrument]), unsafe server settings
-// ([Store.CheckServers]) and batching across goroutines ([Pipeline]).
 package cache
 
 import (
@@ -23,7 +19,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Errors of reads.
 var (
 	// ErrMiss means that a key has no value, or one that does not decode.
 	ErrMiss = errors.New("not in the cache")
@@ -58,9 +53,8 @@ type Store struct {
 	conn Conn
 }
 
-// Open connects to the Redis at a URL: one server (redis://, rediss://, unix://), the primary that
-// Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://). timeout bounds each operation
-// that a request waits for. Open does not wait for the server; see Ping.
+// Open connects to the Redis at a URL, see CheckURL, and does not wait for it. timeout bounds each operation
+// that a request waits for.
 func Open(redisURL string, timeout time.Duration) (*Store, error) {
 	client, err := NewClient(redisURL)
 	if err != nil {
@@ -82,8 +76,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return WrapError(Client(s.conn).Ping(ctx).Err())
 }
 
-// WrapError maps an error of the Redis client to one that callers distinguish: nil to
-// nil, a missing key to ErrMiss, anything else to ErrUnavailable.
+// WrapError maps nil to nil, a missing key to ErrMiss, and any other error of the client to ErrUnavailable.
 func WrapError(err error) error {
 	switch {
 	case err == nil:

@@ -14,26 +14,21 @@ import (
 	"pnyx/governance"
 )
 
-// Changes are rows of one Redis stream, which says what was published: the key of each
-// subject, after its values were written. It is a copy of the log in the warehouse, which has
-// each row before it. Its first entry is where it begins: a reader that has read up to an entry
-// before it may have missed rows. An entry without a kind marks a beginning.
+// Changes are rows of one Redis stream: the key of each subject that was published, after its values were
+// written. It is a copy of the log in the warehouse. Its first entry is where it begins: a reader that has read
+// up to an entry before it may have missed rows. An entry without a kind marks a beginning.
 
 const (
-	// ChangeTTL is how long rows are kept.
 	ChangeTTL = 7 * 24 * time.Hour
-	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each. When more come
-	// within ChangeTTL, the stream begins later.
-	MaxChanges = 500_000
-	// changeBatchSize is how many rows one script adds.
+	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each.
+	MaxChanges      = 500_000
 	changeBatchSize = 500
 )
 
 // ChangeID is the place of a row in the stream: rows are in the order of their ids.
 type ChangeID struct {
 	// Time is when the row was written by the clock of Redis, in milliseconds since 1970.
-	Time uint64 `msgpack:"t"`
-	// Number distinguishes rows of one millisecond.
+	Time   uint64 `msgpack:"t"`
 	Number uint64 `msgpack:"n"`
 }
 
@@ -139,11 +134,9 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 			return ChangeSlice{}, fmt.Errorf("%w: id of a change: %w", ErrUnavailable, err)
 		}
 	}
-	slice.Rows = slices.DeleteFunc(slice.Rows, ChangeRow.isMarker)
+	slice.Rows = slices.DeleteFunc(slice.Rows, func(r ChangeRow) bool { return r.Kind == "" })
 	return slice, nil
 }
-
-func (r ChangeRow) isMarker() bool { return r.Kind == "" }
 
 func decodeChanges(reply *redis.XMessageSliceCmd) ([]ChangeRow, error) {
 	entries, err := reply.Result()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -17,14 +18,11 @@ type ChangeHead struct {
 	// Exists is false for a stream that was flushed, or never written.
 	Exists bool
 	Last   ChangeID
-	// Time is later than the time of Last, and otherwise by the clock of Redis, in milliseconds
-	// since 1970.
+	// Time is later than that of Last, and otherwise by the clock of Redis, in milliseconds since 1970.
 	Time uint64
 }
 
-// changeHead returns the clock of Redis in milliseconds and the id of the last row, or "".
-//
-// KEYS: stream.
+// changeHead returns the clock of Redis in milliseconds and the id of the last row, or "". KEYS: stream.
 var changeHead = redis.NewScript(`
 local time, last = redis.call('TIME'), redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 return {string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), last[1] and last[1][1] or ''}`)
@@ -48,10 +46,8 @@ func (s *Store) ChangeHead(ctx context.Context) (head ChangeHead, err error) {
 	return head, nil
 }
 
-// appendChanges adds rows after a place, and removes what is too old or too much: the newest entry
-// that is too old stays, as the beginning. It refuses unless the stream ends at that place; "new"
-// replaces the stream.
-//
+// appendChanges adds rows after a place, unless the stream ends elsewhere, and removes what is too old or too
+// much: the newest entry that is too old stays, as the beginning. The place "new" replaces the stream.
 // KEYS: stream. ARGV: place, TTL in ms, maximum length, rows of six values.
 var appendChanges = redis.NewScript(`
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
@@ -70,18 +66,15 @@ if #expired > 0 then redis.call('XTRIM', KEYS[1], 'MINID', expired[1][1]) end
 redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[3])
 return redis.call('XLEN', KEYS[1])`)
 
-// AppendChanges adds rows to the stream, whose values were written before, after the row at a
-// place, which must be the last one; nil replaces the stream. It returns how many rows the stream
-// has. The error is ErrChangesMoved or ErrUnavailable.
+// AppendChanges adds rows, whose values were written before, after the last row, at a place; nil replaces
+// the stream. It returns the length of the stream. The error is ErrChangesMoved or ErrUnavailable.
 func (s *Store) AppendChanges(ctx context.Context, after *ChangeID, rows []ChangeRow) (length int64, err error) {
 	keys := []string{string(changesKey)}
 	place := "new"
 	if after != nil {
 		place = after.String()
 	}
-	for len(rows) > 0 {
-		batch := rows[:min(len(rows), changeBatchSize)]
-		rows = rows[len(batch):]
+	for batch := range slices.Chunk(rows, changeBatchSize) {
 		args := append(make([]any, 0, 3+6*len(batch)), place, ChangeTTL.Milliseconds(), MaxChanges)
 		for _, c := range batch {
 			args = append(args, c.ID.String(), string(c.Kind), c.Key, c.DAOID, int64(c.ChangedAt), string(c.Revision))
@@ -102,9 +95,6 @@ func (s *Store) AppendChanges(ctx context.Context, after *ChangeID, rows []Chang
 func (s *Store) SetFeedState(ctx context.Context, state FeedState) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return WrapError(Client(s.conn).Set(ctx, string(feedStateKey), state.encode(), 0).Err())
-}
-
-func (f FeedState) encode() string {
-	return fmt.Sprintf("%d %d %d", f.Revision, f.VisibleThrough, f.FullRevision)
+	text := fmt.Sprintf("%d %d %d", state.Revision, state.VisibleThrough, state.FullRevision)
+	return WrapError(Client(s.conn).Set(ctx, string(feedStateKey), text, 0).Err())
 }

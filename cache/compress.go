@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// minCompressed is the size in bytes from which a view is compressed: below it,
-	// compression saves little memory in Redis.
+	// minCompressed is the size in bytes below which compression of a view saves little.
 	minCompressed = 512
 	// maxCompressed is the size in bytes up to which a view is compressed, and the limit
 	// of decompression: a corrupt view must not allocate all memory.

@@ -14,18 +14,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Ports where a URL names none.
-const (
-	redisPort    = "6379"
-	sentinelPort = "26379"
-)
-
 // endpoint returns a client of the Redis at a URL. Without ContextTimeoutEnabled a Redis that hangs
 // would delay a request for seconds, whatever the deadline of its context.
 type endpoint func() redis.UniversalClient
 
-// CheckURL returns what is wrong with a Redis URL. It does not connect, and the error does
-// not show the password.
+// CheckURL returns what is wrong with a Redis URL. It does not connect, and does not show the password.
 func CheckURL(redisURL string) error {
 	_, err := parseURL(redisURL, nil)
 	return err
@@ -103,11 +96,11 @@ func splitURL(redisURL string) (u *url.URL, hosts []string, err error) {
 			return nil, nil, errMalformedURL
 		}
 	}
-	first := parts[1] + strings.Join(hosts[:min(len(hosts), 1)], "") + parts[3]
-	if u, err = url.Parse(first); err != nil {
-		return nil, nil, errMalformedURL
+	u, err = url.Parse(parts[1] + strings.Join(hosts[:min(len(hosts), 1)], "") + parts[3])
+	if err == nil {
+		_, err = url.ParseQuery(u.RawQuery)
 	}
-	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+	if err != nil {
 		return nil, nil, errMalformedURL
 	}
 	return u, hosts, nil
@@ -196,7 +189,7 @@ func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 		query.Set("password", ofRedis)
 	}
 	u.User = url.UserPassword(user, password)
-	setHosts(u, query, hosts, sentinelPort)
+	setHosts(u, query, hosts, "26379")
 	options, err := redis.ParseFailoverURL(u.String())
 	if err != nil {
 		return nil, errValues
@@ -209,7 +202,7 @@ func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	if strings.Trim(u.Path, "/") != "" {
 		return nil, errNoDatabase
 	}
-	setHosts(u, u.Query(), hosts, redisPort)
+	setHosts(u, u.Query(), hosts, "6379")
 	options, err := redis.ParseClusterURL(u.String())
 	if err != nil {
 		return nil, errValues
@@ -218,7 +211,8 @@ func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	return func() redis.UniversalClient { return redis.NewClusterClient(options) }, nil
 }
 
-// setHosts writes the hosts in the form of go-redis: the first as host, the others as parameters.
+// setHosts writes the hosts in the form of go-redis: the first as host, the others as parameters. port is
+// that of hosts without one.
 func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	for i, host := range hosts {
 		if _, _, err := net.SplitHostPort(host); err != nil {

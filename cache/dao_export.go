@@ -12,14 +12,12 @@ import (
 // DAOExport is a manifest as its page has it: with what each part is made of.
 type DAOExport struct {
 	governance.DAOExport
-	// Oldest is the time from which on changes are known, where Since is before it: there is no
-	// manifest then.
+	// Oldest is from when on changes are known, where Since is before it: there is no manifest then.
 	Oldest *governance.Timestamp `msgpack:"oldest"`
 	Units  [][]ExportUnit        `msgpack:"units"`
 }
 
-// ExportUnit is what is in one part as a whole: a proposal, ballots of one, a topic, or events of a
-// day.
+// ExportUnit is what is in one part as a whole: a proposal, ballots of one, a topic, or events of a day.
 type ExportUnit struct {
 	Kind governance.ExportRowKind `msgpack:"k"`
 	// Key is the key of the rows; for events their day.
@@ -36,8 +34,7 @@ type ExportUnit struct {
 	Final bool `msgpack:"e,omitempty"`
 }
 
-// ReadViews returns several views in one round trip. The error is ErrMiss if one is missing, or
-// ErrUnavailable.
+// ReadViews returns several views in one round trip. The error is ErrMiss if one is missing.
 func ReadViews(ctx context.Context, s *Store, keys []Key) ([]View, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

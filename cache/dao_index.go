@@ -13,10 +13,9 @@ import (
 	"pnyx/governance/query"
 )
 
-// The DAO index lists DAOs in order of their ids under every filter. The row of each DAO is a field
-// of one hash, and each filter has an ordered set with the ids that match it, so any page of any
-// filter is read in one round trip without a fill. The sets change in the script that changes the
-// row: a reader finds each DAO under exactly the filters that its row matches.
+// The DAO index lists DAOs by id under every filter. The row of each DAO is a field of one hash, and each
+// filter has an ordered set of ids, so any page is read in one round trip without a fill. The sets change in
+// the script that changes the row: a reader finds each DAO under exactly the filters that its row matches.
 
 // putDAO writes a row unless a newer one is stored. It adds the id to the first sets
 // among the keys and removes it from the others. Keys of another type are deleted.
@@ -45,7 +44,6 @@ return 1`)
 
 // readDAOs returns the state of the index, empty where rows are there without it or a set is lost, then the
 // rows after a position. The set of all DAOs is as large as the sets of DAOs with and without votes.
-//
 // KEYS: set, state, rows, sets of both, with, without. ARGV: position, maximum number of rows.
 var readDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
@@ -92,9 +90,8 @@ type DAOIndexPage struct {
 // errLostOfIndex is no ErrMiss: callers must not read it as an index that was never written.
 var errLostOfIndex = fmt.Errorf("%w: %w: the DAO index has lost its state, a row or a list", ErrUnavailable, ErrCorrupt)
 
-// DAOPage returns up to q.Limit+1 DAOs that q selects, in order of their ids, after
-// q.After. The error is ErrMiss for an index that was never written, or ErrUnavailable, with ErrCorrupt
-// for an index that has lost its state, a row or a list: that must not look like a list without the DAO.
+// DAOPage returns up to q.Limit+1 DAOs that q selects, by id, after q.After. The error is ErrMiss for an index
+// that was never written, or ErrUnavailable, with ErrCorrupt for one that has lost a part.
 func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// emptyLists makes the nil lists of a value empty: a list without members is [] in answers, also
-// where it was nil when it was stored, or has no value in a view of an earlier version. One that
-// answers omit without members stays nil.
+// emptyLists makes the nil lists of a value empty: a list without members is [] in answers, also where a view
+// of an earlier version has none. One that answers omit without members stays nil.
 func emptyLists(v reflect.Value) {
 	if !hasLists(v.Type()) {
 		return

@@ -15,21 +15,18 @@ import (
 const (
 	// ExportTTL is how long a sorted copy is kept after an export of it was begun last.
 	ExportTTL = 30 * time.Minute
-	// maxExports bounds how many sorted copies are kept for exports. Beyond it, an export
-	// of an open vote lasts as long as the copy would without it, about a minute.
+	// maxExports bounds the copies kept for exports. Beyond it, an export of an open vote lasts about a minute.
 	maxExports = 64
 )
 
 // Export is an export that reads a sorted copy, or has read it a while ago.
 type Export struct {
-	// Proposal is the proposal whose ballots the copy has.
 	Proposal   governance.ProposalKey
 	Generation uint64
 	Begun      time.Time
 }
 
-// KeepExport records that an export of a proposal was begun, so that its sorted copy is
-// kept. The copy has to be the current one, or to be kept already.
+// KeepExport keeps a sorted copy, the current one or one that is kept, because an export of it was begun.
 func (s *Store) KeepExport(ctx context.Context, proposal governance.ProposalKey, generation uint64) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

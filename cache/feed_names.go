@@ -6,8 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// FeedNames returns the names, by DAO id, under which the lists of events and signals show the DAOs, as
-// SetFeedNames wrote them. There are none after a flush. The error is ErrUnavailable.
+// FeedNames returns the names, by DAO id, that lists of events and signals show; none after a flush.
 func (s *Store) FeedNames(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

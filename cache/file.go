@@ -2,10 +2,8 @@ package cache
 
 // File is a text that is sent as it is, as a page holds it.
 type File struct {
-	// Gzip is the text, compressed.
 	Gzip []byte `msgpack:"z"`
-	// Size is the length of the text in bytes.
-	Size int `msgpack:"n"`
+	Size int    `msgpack:"n"`
 	// Digest is the SHA-256 of the text, and GzipDigest the SHA-256 of Gzip.
 	Digest     []byte `msgpack:"d"`
 	GzipDigest []byte `msgpack:"g"`

@@ -15,13 +15,10 @@ import (
 	"pnyx/governance/query"
 )
 
-// A page that is not stored is filled on demand: an API node enqueues a request, a
-// worker answers it with a view, and every node that waits for the view reads it. A
-// request that is queued or in work is marked as pending, so that one worker fills a
-// page however many nodes request it. The mark expires: when a worker dies, waiting
-// nodes enqueue the request again.
+// A page that is not stored is filled on demand: an API node enqueues a request, a worker answers it with a
+// view, and every node that waits for the view reads it. A request that is queued or in work is marked as
+// pending, so that one worker fills a page. The mark expires: when a worker dies, nodes enqueue it again.
 
-// Errors of fills.
 var (
 	// ErrQueueFull means that the queue holds MaxQueuedFills requests.
 	ErrQueueFull = errors.New("the queue of fills is full")
@@ -30,17 +27,14 @@ var (
 )
 
 const (
-	// MaxQueuedFills bounds the queue of each kind of page, so that a flood of one kind
-	// sheds no other. Built one by one, four at a time and 20 ms each, a full queue takes two
-	// and a half seconds; callers wait no longer than that.
+	// MaxQueuedFills bounds the queue of each kind of page, so that a flood of one kind sheds no other. Even built
+	// one by one, a full queue takes two and a half seconds; callers wait no longer than that.
 	MaxQueuedFills = 500
 	// pendingTTL is how long a request stays pending without a heartbeat of its worker.
 	pendingTTL = 2 * time.Second
-	// pageTTL is how long a page is kept.
-	pageTTL = 10 * time.Minute
-	// partTTL is how long a part of an export is kept: long enough for those who wait for
-	// it and for a download that is resumed at once, since a part takes a thousand times the
-	// memory of a page.
+	pageTTL    = 10 * time.Minute
+	// partTTL is how long a part of an export is kept: long enough for a download that is resumed at once, since
+	// a part takes a thousand times the memory of a page.
 	partTTL = time.Minute
 	// absentTTL is how long a page says that its subject does not exist.
 	absentTTL = 3 * time.Second
@@ -53,17 +47,13 @@ type Fill struct {
 	Page PageRequest `msgpack:"p"`
 	// Deadline is when the last caller stops waiting for the page.
 	Deadline governance.Timestamp `msgpack:"u"`
-	// Kept is true for a page whose callers return for it: it is made after Deadline, too, and
-	// kept requests are made in the order in which they arrive.
+	// Kept pages are made after Deadline, too, in the order in which they were requested: callers return for them.
 	Kept       bool                 `msgpack:"k,omitempty"`
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
-	// Trace is the trace context of the request; empty for none.
-	Trace string `msgpack:"t,omitempty"`
+	Trace      string               `msgpack:"t,omitempty"`
 }
 
-// enqueueFill enqueues a request: 1. It returns 0 for a page that is pending, and -1
-// for a full queue.
-//
+// enqueueFill enqueues a request: 1. It returns 0 for a page that is pending, and -1 for a full queue.
 // KEYS: queue, pending. ARGV: maximum length, TTL of the pending mark, request.
 var enqueueFill = redis.NewScript(`
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -72,9 +62,7 @@ redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
 redis.call('RPUSH', KEYS[1], ARGV[3])
 return 1`)
 
-// rotateFills appends a request to a queue and takes the first one.
-//
-// KEYS: queue. ARGV: request.
+// rotateFills appends a request to a queue and takes the first one. KEYS: queue. ARGV: request.
 var rotateFills = redis.NewScript(`
 redis.call('RPUSH', KEYS[1], ARGV[1])
 return redis.call('LPOP', KEYS[1])`)
@@ -116,10 +104,9 @@ const (
 	Newest QueueEnd = "newest"
 )
 
-// Dequeue waits up to timeout for a request of one of the kinds, whose first has
-// precedence, and takes requests of the same kind that are queued with it, up to limit of the
-// kind: it does not wait for more than one, and calls limit as soon as it has that one. The
-// wait ends with ctx. The error is ErrNoFill or ErrUnavailable.
+// Dequeue waits up to timeout for a request of one of the kinds, whose first has precedence, and takes up to
+// limit of the kind that are queued with it. It calls limit as soon as it has the first. The wait ends with ctx.
+// The error is ErrNoFill or ErrUnavailable.
 func (s Fills) Dequeue(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
@@ -155,8 +142,7 @@ func (s Fills) Dequeue(
 	return fills, nil
 }
 
-// swapForOldest puts the newest request of a queue back and returns the oldest one, or the newest
-// if Redis does not answer.
+// swapForOldest puts the newest request of a queue back and returns the oldest one if Redis answers.
 func swapForOldest(ctx context.Context, s *Store, queue, request string, newest []Fill) []Fill {
 	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ctx))
 	defer cancel()
@@ -167,9 +153,8 @@ func swapForOldest(ctx context.Context, s *Store, queue, request string, newest 
 	return decodeFills([]string{oldest})
 }
 
-// wakeDequeue ends the wait of a Dequeue whose context has ended, by an entry of a queue
-// of its own. A client that closed its connection instead would lose the request that Redis
-// sends at that moment.
+// wakeDequeue ends the wait of a Dequeue by an entry of a queue of its own. Closing the connection instead
+// would lose the request that Redis sends at that moment.
 func (s Fills) wakeDequeue(ended context.Context, wake Key) {
 	ctx, cancel := s.store.conn.WithTimeout(context.WithoutCancel(ended))
 	defer cancel()
@@ -181,8 +166,7 @@ func (s Fills) wakeDequeue(ended context.Context, wake Key) {
 	})
 }
 
-// DequeueMore takes up to limit requests of a kind that are queued now. An error loses nothing:
-// what is still queued is taken later.
+// DequeueMore takes up to limit queued requests of a kind. After an error they stay queued.
 func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
 	pop := Client(s.store.conn).LPopCount
 	if end == Newest {
@@ -192,8 +176,7 @@ func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, l
 	return decodeFills(requests)
 }
 
-// decodeFills decodes requests. One that does not decode was of another version; its caller
-// asks again.
+// decodeFills leaves out requests of another version; their callers ask again.
 func decodeFills(requests []string) []Fill {
 	fills := make([]Fill, 0, len(requests))
 	for _, request := range requests {
@@ -213,8 +196,7 @@ func fillQueueKeys(kinds []query.Kind) []string {
 	return keys
 }
 
-// Heartbeat keeps requests pending while a worker fills their pages. Before the first
-// heartbeat, the marks end at the deadlines of the requests.
+// Heartbeat keeps requests pending while a worker fills their pages: without one, until their deadlines.
 func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
 	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
@@ -243,21 +225,16 @@ func (s Fills) Length(ctx context.Context, kinds []query.Kind) (longest int64, e
 	return longest, WrapError(err)
 }
 
-// CompletedFill is a request that is done: the page is stored, or Failed is true and it
-// will not be.
+// CompletedFill is a request that is done: the page is stored, or Failed is true and it will not be.
 type CompletedFill struct {
 	Page PageRequest
-	// View is stored as the page, unless a newer one is; nil where a page is stored already,
-	// or where there is none.
+	// View is stored as the page, unless a newer one is; nil where one is stored already, or there is none.
 	View   *View
 	Failed bool
 }
 
-// Complete stores the pages of requests, tells all waiting nodes that they are done, and
-// returns an error for each.
-//
-// All that is one round trip. Where the servers of a Cluster take theirs in another order, a
-// node that is told too early requests the page again and finds it stored.
+// Complete stores the pages of requests, tells all waiting nodes, and returns an error for each, in one round
+// trip. A node that a Cluster tells too early requests the page again and finds it stored.
 func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
@@ -291,7 +268,6 @@ func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	return errs
 }
 
-// queuePageOf queues the page of a request.
 func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*redis.Cmd, error) {
 	value, err := f.View.encode()
 	if err != nil {
@@ -308,7 +284,6 @@ func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*r
 	return setNewerTTL.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
 }
 
-// queueMessageOf queues the message about a request to waiting nodes.
 func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) *redis.IntCmd {
 	key := f.Page.Key()
 	message := string(key)
@@ -322,8 +297,7 @@ func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) 
 // failedPrefix starts the message about a fill that failed.
 const failedPrefix = "!"
 
-// Subscribe calls done for every completed fill, until ctx ends. Messages sent
-// while the connection is down are lost, so nodes that wait for a page also poll.
+// Subscribe calls done for every completed fill, until ctx ends. Messages may be lost, so nodes also poll.
 func (s Fills) Subscribe(ctx context.Context, done func(key Key, failed bool)) {
 	subscribe(ctx, s.store, fillDoneChannel, func() {}, func(message string) {
 		key, failed := strings.CutPrefix(message, failedPrefix)

@@ -11,7 +11,6 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// previousNamespace started the keys of the format before.
 const previousNamespace = "pnyx:4:"
 
 // Keys of the format before that decide when its values are removed.
@@ -20,13 +19,11 @@ const (
 	previousStateKey = previousNamespace + "{worker}:publication"
 )
 
-// previousStateTTL is how long the state of publication of the format before is kept once no
-// worker writes it: time to replace the API nodes that still read it. Without it they answer
-// 503, and its views are deleted; with it they would answer 404 for a view that is missing.
+// previousStateTTL is how long the state of the format before is kept once no worker writes it: time to replace
+// the API nodes that read it. Without it they answer 503, with it and without views they would answer 404.
 const previousStateTTL = 24 * time.Hour
 
-// previousRunIDs is the field of the previous format's state of publication that is
-// PublicationState.ServerRunIDs in this one.
+// previousRunIDs is the field of the previous format's state that is PublicationState.ServerRunIDs in this one.
 const previousRunIDs = "serverRunIDs"
 
 // isPreviousFormat reports whether this package stored a key in the format before.
@@ -51,10 +48,9 @@ func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
 	return found > 0, WrapError(err)
 }
 
-// EndedPreviousFormat returns the state of publication that workers of the version before have
-// left, and none of which leads any more; nil while one leads, and after RetirePreviousFormat.
-// What became due by the clock while they led, they noted in the warehouse as published, and
-// wrote it to their own values alone.
+// EndedPreviousFormat returns the state of publication that workers of the version before have left; nil while
+// one leads, and after RetirePreviousFormat. What became due by the clock while they led, they noted in the
+// warehouse as published, and wrote it to their own values alone.
 func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -73,20 +69,17 @@ func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err erro
 	return value.Bytes()
 }
 
-// retire replaces the state of the format before, unless a worker of it leads or has changed
-// it, and marks its values for deletion.
-//
-// KEYS: lease, state, marker. ARGV: state as it was, new state, its lifetime in milliseconds.
+// retire replaces the state of the format before, unless a worker of it leads or has changed it, and marks
+// its values for deletion. KEYS: lease, state, marker. ARGV: state as it was, new state, its TTL in ms.
 var retire = redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('SET', KEYS[3], '1')
 return 1`)
 
-// RetirePreviousFormat lets the values of the version before end in a day, unless a worker of
-// it has led since EndedPreviousFormat returned this state. Its API nodes serve them until
-// then. A worker that comes back, as after a rollback, finds the state of another Redis: it
-// publishes everything again, and its state has no lifetime any more.
+// RetirePreviousFormat lets the values of the version before end in a day, unless a worker of it has led since
+// EndedPreviousFormat returned this state. Its API nodes serve them until then. A worker that comes back finds
+// the state of another Redis: it publishes everything again, and its state has no lifetime any more.
 func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -107,9 +100,8 @@ func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 	return WrapError(retire.Run(ctx, Client(s.conn), keys, before, after, previousStateTTL.Milliseconds()).Err())
 }
 
-// DeletePreviousFormat deletes everything that the version before has stored, a day after
-// RetirePreviousFormat. It leaves the keys of package accounts that outlive an upgrade.
-// Calling it again, or concurrently, is harmless.
+// DeletePreviousFormat deletes what the version before has stored, a day after RetirePreviousFormat, but for
+// what outlives an upgrade. Calling it again, or concurrently, is harmless.
 func (s *Store) DeletePreviousFormat(ctx context.Context) error {
 	retired, err := Client(s.conn).Exists(ctx, string(previousRetiredKey)).Result()
 	if err != nil || retired == 0 {
@@ -131,8 +123,7 @@ func (s *Store) DeletePreviousFormat(ctx context.Context) error {
 	return WrapError(Client(s.conn).Del(ctx, string(previousRetiredKey)).Err())
 }
 
-// errPreviousFormatLeads ends a deletion: a worker of that version has come back, and publishes
-// everything.
+// errPreviousFormatLeads ends a deletion: a worker of that version has come back.
 var errPreviousFormatLeads = errors.New("a worker of the previous cache format leads again")
 
 func deletePrevious(ctx context.Context, s *Store, server *redis.Client) error {

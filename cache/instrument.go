@@ -19,11 +19,9 @@ type Instruments struct {
 	// Client labels the metrics with the purpose of the connections.
 	Client  string
 	Metrics prometheus.Registerer
-	// Tracer is nil when tracing is off.
-	Tracer *telemetry.Tracer
+	Tracer  *telemetry.Tracer
 }
 
-// operation classifies commands in the metrics.
 type operation string
 
 const (
@@ -61,8 +59,7 @@ const (
 	errorServer  errorClass = "server" // Redis returned an error
 )
 
-// classOf classifies an error; empty for none. A missing key and a cancelled context are
-// not errors of Redis.
+// classOf classifies an error; empty for none, a missing key and a cancelled context.
 func classOf(err error) errorClass {
 	var timeout net.Error
 	var answered redis.Error
@@ -83,12 +80,10 @@ func classOf(err error) errorClass {
 	return errorNetwork
 }
 
-// Instrument measures every command of the store from now on. Call it once, before the
-// store is shared.
+// Instrument measures every command from now on. Call it once, before the store is shared.
 func (s *Store) Instrument(i Instruments) { instrument(Client(s.conn), i) }
 
-// Instrument measures every command of the pipeline from now on. Call it once, before the
-// pipeline is shared.
+// Instrument measures every command from now on. Call it once, before the pipeline is shared.
 func (p *Pipeline) Instrument(i Instruments) { instrument(PipelineClient(p), i) }
 
 func instrument(client redis.UniversalClient, i Instruments) {
@@ -192,8 +187,7 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// failureOf returns the error of a command, or of a pipeline by its first command, unless it is
-// an answer of a healthy server that the store understands.
+// failureOf returns the error of a command, or of a pipeline by its first, unless a healthy server answers so.
 func failureOf(command redis.Cmder, err error) error {
 	if command.Name() == "info" && deniesInfo(err) {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// formatVersion names the layout of keys and values. Raising it makes processes of two
-// versions ignore each other's values instead of misreading them. ExpirePreviousFormat
-// then removes what the version before has stored.
+// formatVersion names the layout of keys and values. Raising it makes processes of two versions ignore each
+// other's values instead of misreading them.
 const formatVersion = "5"
 
 // Namespace starts every key of this package.
@@ -20,27 +19,22 @@ const Namespace = "pnyx:" + formatVersion + ":"
 // Key is the name of a value in Redis. Keys of this package are built in this file only.
 type Key string
 
-// Keys that a script or transaction uses together share a {tag}, which puts them into
-// one slot of a Redis Cluster.
+// A shared {tag} puts the keys of one script or transaction into one slot of a Redis Cluster.
 const (
 	leaseKey       Key = Namespace + "{worker}:lease"
 	publicationKey Key = Namespace + "{worker}:publication"
 	// fullPublicationKey holds a token while a full publication runs.
 	fullPublicationKey Key = Namespace + "{worker}:full-publication"
-	// publishedChannel carries a message after each publication.
-	publishedChannel Key = Namespace + "{worker}:published"
-	// committedChannel carries a message after each committed batch.
-	committedChannel Key = Namespace + "{worker}:committed"
-	// notificationsKey counts the messages of publishedChannel.
-	notificationsKey Key = Namespace + "{worker}:notifications"
+	publishedChannel   Key = Namespace + "{worker}:published"
+	committedChannel   Key = Namespace + "{worker}:committed"
+	notificationsKey   Key = Namespace + "{worker}:notifications"
 	// exportsKey orders the sorted copies that exports read by the time until which they do.
 	exportsKey Key = Namespace + "{worker}:exports"
 	// previousRetiredKey says that values of the format before are to be deleted.
 	previousRetiredKey Key = Namespace + "{worker}:previous-retired"
 	// republishKey records that a corrupt view was found, or was found recently.
 	republishKey Key = Namespace + "{worker}:republish"
-	// changesKey is the stream of what was published, and feedStateKey says up to where rows
-	// of events and signals are in it.
+	// changesKey is the stream of what was published, and feedStateKey how far the feed is in it.
 	changesKey   Key = Namespace + "{worker}:changes"
 	feedStateKey Key = Namespace + "{worker}:changes-of-feed"
 	// feedNamesKey has the names under which lists of events show the DAOs.
@@ -78,12 +72,10 @@ func TimelineKey(daoID, metric string) Key { return viewKey("timeline", daoID, m
 // UsageKey names the usage of a token in the current month.
 func UsageKey(tokenID string) Key { return viewKey("usage", tokenID) }
 
-// versionKey names the version of the pages of a proposal, DAO or list.
 func versionKey(scope query.Scope) Key {
 	return Key(Namespace + "version:" + string(scope.Kind) + ":" + scope.Subject)
 }
 
-// fillQueueKey names the queue of requests for one kind of page.
 func fillQueueKey(kind query.Kind) Key { return Key(fillTag + "queue:" + string(kind)) }
 
 // pendingKey names the claim of the worker that fills a page.

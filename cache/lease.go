@@ -14,10 +14,9 @@ import (
 // ErrNotLeader means that another process holds the lease.
 var ErrNotLeader = errors.New("lease is held by another process")
 
-// Lease is the right to publish, or to follow an upstream, which one process holds at a
-// time. It expires unless it is renewed. It does not fence writes: a process that was
-// paused may write for a moment after its lease has expired. Monotonic writes to Redis and
-// fingerprints of records make that harmless.
+// Lease is the right to publish, or to follow an upstream, which one process holds at a time. It does not
+// fence writes: a process that was paused may write for a moment after its lease has expired. Monotonic writes
+// to Redis and fingerprints of records make that harmless.
 type Lease struct {
 	store  *Store
 	key    Key
@@ -27,8 +26,7 @@ type Lease struct {
 	renewed atomic.Pointer[time.Time]
 }
 
-// NewLease returns the lease of the publisher. It is not held yet and lasts for ttl after
-// each Acquire.
+// NewLease returns the lease of the publisher, not held yet. It lasts for ttl after each Acquire.
 func (s *Store) NewLease(ttl time.Duration) *Lease {
 	return &Lease{store: s, key: leaseKey, holder: rand.Text(), ttl: ttl}
 }
@@ -38,24 +36,19 @@ func (s *Store) NewFollowLease(upstream string, ttl time.Duration) *Lease {
 	return &Lease{store: s, key: followLeaseKey(upstream), holder: rand.Text(), ttl: ttl}
 }
 
-// renew renews the lease if the caller holds it.
-//
-// KEYS: lease. ARGV: holder, TTL.
+// renew renews the lease if the caller holds it. KEYS: lease. ARGV: holder, TTL.
 var renew = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// release deletes the lease if the caller holds it.
-//
-// KEYS: lease. ARGV: holder.
+// release deletes the lease if the caller holds it. KEYS: lease. ARGV: holder.
 var release = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1`)
 
-// Acquire takes the lease if it is free, or renews it. The error is ErrNotLeader
-// while another process holds it, or ErrUnavailable.
+// Acquire takes the lease if it is free, or renews it. The error is ErrNotLeader or ErrUnavailable.
 func (l *Lease) Acquire(ctx context.Context) (err error) {
 	began := time.Now()
 	defer func() {
@@ -77,16 +70,14 @@ func (l *Lease) Acquire(ctx context.Context) (err error) {
 	return nil
 }
 
-// IsCurrent reports whether the lease was renewed less than a TTL ago. It is false in a process
-// that was paused for longer, even before Hold has noticed.
+// IsCurrent reports whether the lease was renewed less than a TTL ago: not in a process that was paused.
 func (l *Lease) IsCurrent() bool {
 	renewed := l.renewed.Load()
 	return renewed != nil && time.Since(*renewed) < l.ttl
 }
 
-// Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Three
-// quarters of the TTL may pass without a successful renewal: the work has ended before another
-// process can acquire the lease.
+// Hold renews the lease until ctx ends or the lease is lost, and returns the cause: after three quarters of
+// the TTL without renewal, so that the work has ended before another process acquires the lease.
 func (l *Lease) Hold(ctx context.Context) error {
 	renewed := time.Now()
 	again := time.NewTicker(l.ttl / 4)
@@ -109,8 +100,7 @@ func (l *Lease) Hold(ctx context.Context) error {
 	}
 }
 
-// Release gives up the lease, so that another process need not wait until it expires. It
-// does nothing for a lease that another process holds.
+// Release gives up the lease unless another process holds it.
 func (l *Lease) Release(ctx context.Context) error {
 	err := runScript(ctx, l, release, []string{string(l.key)})
 	if errors.Is(err, ErrNotLeader) {
@@ -119,8 +109,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// runScript runs a script whose first key is the lease and whose first argument its holder. The
-// script returns 0 when the caller does not hold the lease, and a negative number after a flush.
+// runScript runs a script on the lease, its first key, for its holder, its first argument. The script returns
+// 0 when the caller does not hold the lease, and a negative number after a flush.
 func runScript(ctx context.Context, l *Lease, script *redis.Script, keys []string, args ...any) error {
 	reply, err := script.Run(ctx, Client(l.store.conn), keys, append([]any{l.holder}, args...)...).Int()
 	if err != nil {

@@ -21,17 +21,14 @@ type Notification struct {
 	Tags   []Tag
 }
 
-// notify counts a notification and sends it. A node that reads the count has either got
-// the message or is about to.
-//
+// notify counts a notification and sends it. A node that reads the count has got the message or is about to.
 // KEYS: count. ARGV: channel, tags.
 var notify = redis.NewScript(`
 local number = redis.call('INCR', KEYS[1])
 return redis.call('PUBLISH', ARGV[1], string.format('%.0f', number) .. ' ' .. ARGV[2])`)
 
-// Notify tells API nodes that everything with one of the tags was published; without tags, that
-// they should read what else they poll, such as the tokens. Nodes that
-// miss the message find out with the next one, or when they poll.
+// Notify tells API nodes that everything with one of the tags was published; without tags, to read what else
+// they poll. Nodes that miss the message find out with the next one, or when they poll.
 func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 	names := make([]string, len(tags))
 	for i, tag := range tags {
@@ -41,8 +38,7 @@ func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 	return WrapError(notify.Run(ctx, Client(s.conn), keys, string(publishedChannel), strings.Join(names, " ")).Err())
 }
 
-// Subscribe calls received after each publication, until ctx ends, and with the zero
-// Notification whenever the connection is made: messages sent while it is down are lost.
+// Subscribe calls received after each publication, and with the zero Notification at each connection.
 func (s *Store) Subscribe(ctx context.Context, received func(Notification)) {
 	lost := func() { received(Notification{}) }
 	subscribe(ctx, s, publishedChannel, lost, func(message string) { received(decodeNotification(message)) })
@@ -61,8 +57,7 @@ func decodeNotification(message string) Notification {
 	return n
 }
 
-// PublicationProgress returns PublicationState together with the number of the last
-// Notification, zero for none, in one round trip.
+// PublicationProgress returns PublicationState and the number of the last Notification, in one round trip.
 func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -80,27 +75,23 @@ func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint
 	return published, count, err
 }
 
-// NotifyCommitted tells the leader that a batch was committed. A leader that misses the
-// message finds the batch when it checks.
+// NotifyCommitted tells the leader that a batch was committed; else it finds the batch when it checks.
 func (s *Store) NotifyCommitted(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	return WrapError(Client(s.conn).Publish(ctx, string(committedChannel), "").Err())
 }
 
-// SubscribeCommitted calls received after committed batches, and whenever the connection is
-// made, until ctx ends.
+// SubscribeCommitted calls received after committed batches and at each connection, until ctx ends.
 func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 	subscribe(ctx, s, committedChannel, received, func(string) { received() })
 }
 
-// subscriptionCheckInterval is the time between two checks of a subscription that receives
-// nothing. Subscribers also poll for what a dead connection does not tell.
+// subscriptionCheckInterval is the time between two checks of a subscription that receives nothing.
 const subscriptionCheckInterval = 15 * time.Second
 
-// subscribe calls received with each message of a channel, and connected whenever the
-// connection is made, until ctx ends. What Redis refuses is asked for again: the client takes
-// a connection whose subscription was refused for a good one.
+// subscribe calls received with each message of a channel, and connected at each connection, until ctx ends. It
+// asks again for what Redis refuses: the client takes a connection whose subscription was refused for a good one.
 func subscribe(ctx context.Context, s *Store, channel Key, connected func(), received func(message string)) {
 	const firstPause = 100 * time.Millisecond
 	for pause := firstPause; ctx.Err() == nil; pause = backoff.Next(pause) {

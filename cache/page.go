@@ -23,19 +23,16 @@ const names query.Kind = "names"
 // Names is the scope of the names of voters: each publication sets its version before pages with names get theirs.
 func Names() query.Scope { return query.Scope{Kind: names} }
 
-// PageRequest is a query as Redis holds it: it names one page that is computed on demand,
-// completely, so that equal pages have equal requests and one key. Make one with NewPageRequest.
+// PageRequest is a query as Redis holds it: equal pages have equal requests and one key.
 type PageRequest struct {
 	Kind query.Kind `msgpack:"k"`
 	// Scope is what the page's version is kept for.
 	Scope query.Scope `msgpack:"s"`
-	// Query is the encoded query, without fields that are zero: a field that is new
-	// changes the keys of those pages alone that it selects.
+	// Query is the encoded query, without zero fields: a new field changes only the keys of pages that it selects.
 	Query msgpack.RawMessage `msgpack:"q"`
 }
 
-// NewPageRequest encodes a query. It panics on a query that cannot be encoded: that is a
-// mistake in its type, not in its values.
+// NewPageRequest encodes a query. It panics on a type that cannot be encoded.
 func NewPageRequest(q query.Page) PageRequest {
 	var encoded bytes.Buffer
 	encoder := msgpack.NewEncoder(&encoded)
@@ -61,21 +58,17 @@ func (r PageRequest) Decode(q any) error {
 
 // ProposalRow is a row of a page of proposals.
 type ProposalRow struct {
-	// Item is the row as callers see it.
-	Item governance.ProposalListItem `msgpack:"i"`
-	// Position is the row's place in the order of the page.
-	Position query.ProposalPosition `msgpack:"p"`
+	Item     governance.ProposalListItem `msgpack:"i"`
+	Position query.ProposalPosition      `msgpack:"p"`
 }
 
-// Key returns the name of the page's view: the kind and the subject, to be read by
-// people, and 128 bits of a hash of the query.
+// Key returns the name of the page's view: kind and subject, for people, and 128 bits of a hash of the query.
 func (r PageRequest) Key() Key {
 	sum := sha256.Sum256(r.Query)
 	return viewKey("page", string(r.Kind), r.Scope.Subject, base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
-// VersionKey returns the name of the version that the page has to have; it is empty for
-// pages without one.
+// VersionKey returns the name of the version that the page has to have; empty for pages without one.
 func (r PageRequest) VersionKey() Key {
 	if r.Scope == (query.Scope{}) {
 		return ""

@@ -8,9 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Pipeline sends the commands of many goroutines in shared round trips. A command waits
-// for at most the timeout. It is never retried, because a command that counts must not count
-// twice. It is safe for concurrent use.
+// Pipeline sends the commands of many goroutines in shared round trips. A command waits at most for the timeout,
+// and is never retried, because it may count. It is safe for concurrent use.
 type Pipeline struct {
 	// client is a redis.UniversalClient, auto its *redis.AutoPipeliner: see Conn.
 	client, auto any
@@ -38,9 +37,8 @@ func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
 	return &Pipeline{client: client, auto: auto, timeout: timeout}, nil
 }
 
-// Send queues commands for one round trip and waits for all of them. After an error,
-// which is ErrUnavailable, the commands must not be read. Otherwise each command has a
-// result or an error of its own.
+// Send queues commands for one round trip and waits for all of them. After an error, which is ErrUnavailable,
+// the commands must not be read. Otherwise each has a result or an error of its own.
 func Send(ctx context.Context, p *Pipeline, commands ...redis.Cmder) error {
 	auto := autoPipeliner(p)
 	var room [2]redis.AutoFuture

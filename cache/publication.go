@@ -15,32 +15,26 @@ import (
 	"pnyx/governance"
 )
 
-// PublicationState says what is published. It exists once a full publication is
-// complete, and is lost when Redis is flushed.
+// PublicationState says what is published, from the first complete full publication to a flush of Redis.
 type PublicationState struct {
-	// Revision is the last complete publication.
 	Revision uint64 `msgpack:"revision"`
 	// CommittedThrough is the commit time up to which every batch is published, in
 	// microseconds by the clock of the warehouse.
 	CommittedThrough int64 `msgpack:"committedThrough"`
 	// HeartbeatAt is when the worker last checked for changes: everything that it was told
 	// of before is published, and an unannounced batch if it is a few seconds older.
-	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
-	// LastFullRevision is the last revision at which everything was published.
-	LastFullRevision uint64 `msgpack:"lastFullRevision"`
-	ChangesEpoch     uint64 `msgpack:"changesEpoch"`
-	// ServerRunIDs identifies the Redis servers of the last full publication, see
-	// Standing, and the last restore of the warehouse.
+	HeartbeatAt      governance.Timestamp `msgpack:"heartbeatAt"`
+	LastFullRevision uint64               `msgpack:"lastFullRevision"`
+	ChangesEpoch     uint64               `msgpack:"changesEpoch"`
+	// ServerRunIDs identifies the servers of the last full publication, see Standing, and the last restore.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
-	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later,
-	// for the next leader.
+	// LaggingDAOs are those whose numbers were inconsistent and are published later, for the next leader.
 	LaggingDAOs []string `msgpack:"laggingDAOs,omitempty"`
 	// CursorKey is the secret that every API node encrypts cursors with.
 	CursorKey []byte `msgpack:"cursorKey"`
 }
 
-// PublicationState returns the state of publication. The error is ErrMiss before the
-// first full publication is complete, or ErrUnavailable.
+// PublicationState returns the state of publication; ErrMiss before the first full publication is complete.
 func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -69,8 +63,7 @@ type Standing struct {
 	RepublishRequested bool
 }
 
-// Standing reads what the leader checks, in one round trip where Redis is one server. The error
-// is ErrUnavailable.
+// Standing reads what the leader checks, in one round trip where Redis is one server.
 func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -96,10 +89,9 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 		}
 		ids = append(ids, fields[runIDField])
 	}
-	// They change when a primary restarts, when a replica replaces it and when a node joins a Cluster.
-	// Replication and persistence are asynchronous, so the last writes before such a change may be lost,
-	// and nothing else reveals it. A Redis that does not report a run id, such as the one inside a
-	// process, always has the same result.
+	// They change when a primary restarts or is replaced, and when a node joins a Cluster. Replication and
+	// persistence are asynchronous, so the last writes before may be lost, and nothing else reveals it. A Redis
+	// without a run id, such as the one inside a process, always has the same result.
 	slices.Sort(ids)
 	found.ServerRunIDs = strings.Join(ids, ",")
 	switch published, err := decodePublicationState(state); {
@@ -135,10 +127,8 @@ func (s *Store) CompletePublication(ctx context.Context) (PublicationState, erro
 // ErrFlushed means that Redis was flushed since the publication began.
 var ErrFlushed = errors.New("redis was flushed during the publication")
 
-// setState stores the state of publication. It returns 0 when the writer has lost the
-// lease, and -1 when Redis was flushed: without ARGV[3] the state itself must still
-// exist, with it the token of the full publication must.
-//
+// setState stores the state of publication. It returns 0 when the writer has lost the lease, and -1 when Redis
+// was flushed: without ARGV[3] the state itself must still exist, with it the token must.
 // KEYS: lease, state, token. ARGV: holder, state, token or "".
 var setState = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -150,18 +140,15 @@ end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1`)
 
-// setToken stores the token of a full publication. It returns 0 when the writer has
-// lost the lease.
-//
+// setToken stores the token of a full publication. It returns 0 when the writer has lost the lease.
 // KEYS: lease, token. ARGV: holder, token.
 var setToken = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1`)
 
-// BeginFullPublication stores a new token, which SetPublicationState requires at the
-// end: a flush of Redis in between deletes the token together with the views that were
-// already written. The error is ErrNotLeader or ErrUnavailable.
+// BeginFullPublication stores a new token, which SetPublicationState requires at the end: a flush of Redis in
+// between deletes it together with the views. The error is ErrNotLeader or ErrUnavailable.
 func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	return token, runScript(ctx, l, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
@@ -179,18 +166,15 @@ func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, tok
 	return runScript(ctx, l, setState, keys, value, token)
 }
 
-// republishInterval is the minimum time between full publications that corrupt views
-// cause: if one does not help, another will not.
+// republishInterval is the least time between full publications that corrupt views cause.
 const republishInterval = 10 * time.Minute
 
-// Values of republishKey.
 const (
 	republishRequested = "requested"
 	republishDone      = "done"
 )
 
-// RequestRepublish asks the leader for a full publication because a view does not
-// decode. It does nothing within ten minutes of another request.
+// RequestRepublish asks the leader for a full publication because a view does not decode, once in ten minutes.
 func (s *Store) RequestRepublish(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

@@ -10,10 +10,9 @@ import (
 // scripts compare it without decoding the rest. A clock of microseconds fits until the year 2286.
 const RevisionDigits = 16
 
-// MaxRevisionLead is how far a stored revision may be ahead of both the writer's revision
-// and the clock of Redis. Revisions follow the clock, and no worker that was paused writes
-// this late: one that is further ahead was not given by a publisher. Kept, it would hide
-// every publication until then, for good if it is the largest.
+// MaxRevisionLead is how far a stored revision may be ahead of the writer's and of the clock of Redis. Revisions
+// follow the clock, and no paused worker writes this late: one further ahead was not given by a publisher. Kept,
+// it would hide every publication until then.
 const MaxRevisionLead = tombstoneTTL
 
 // IsNewerFunction begins a script with the Lua function is_newer(value, revision): whether a
@@ -44,8 +43,7 @@ func IsTooFarAhead(revision uint64, now time.Time) bool {
 	return revision > uint64(now.Add(MaxRevisionLead).UnixMicro())
 }
 
-// NextRevision returns a revision by the clock that is later than the last one, unless the
-// last one is too far ahead to have been given.
+// NextRevision returns a revision by the clock, later than the last one unless that is too far ahead.
 func NextRevision(now time.Time, last uint64) uint64 {
 	if IsTooFarAhead(last, now) {
 		last = 0
@@ -58,8 +56,7 @@ func EncodeRevision(revision uint64) []byte {
 	return fmt.Appendf(nil, "%0*d", RevisionDigits, revision)
 }
 
-// DecodeRevision returns the revision that starts a stored value. The error is ErrMiss
-// and ErrCorrupt.
+// DecodeRevision returns the revision that starts a stored value. The error is ErrMiss and ErrCorrupt.
 func DecodeRevision(value []byte) (uint64, error) {
 	if len(value) < RevisionDigits {
 		return 0, fmt.Errorf("%w: %w: %d bytes", ErrMiss, ErrCorrupt, len(value))

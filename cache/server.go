@@ -17,8 +17,7 @@ const (
 	runIDField    = "run_id"
 )
 
-// serverInfo calls visit with a section of INFO of every primary, one at a time. Fields
-// that a server does not report are missing.
+// serverInfo calls visit with a section of INFO of every primary, one at a time.
 func serverInfo(ctx context.Context, s *Store, section string, visit func(info map[string]string)) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -55,8 +54,7 @@ func eachPrimary(ctx context.Context, s *Store, visit func(context.Context, *red
 	return nil
 }
 
-// deniesInfo reports whether a server refuses INFO permanently: the Redis inside a process
-// supports few sections, and the user may lack the permission.
+// deniesInfo reports whether a server refuses INFO: an embedded one has few sections, a user may lack the right.
 func deniesInfo(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) &&
@@ -87,9 +85,8 @@ var (
 		"or a used payment would seem not to exist; use noeviction or volatile-lru")
 )
 
-// CheckServers reports servers whose configuration makes responses wrong: they are too old, of
-// another kind than the URL says, or evict keys without a TTL. The error is
-// ErrServerConfig with the change to make, or ErrUnavailable.
+// CheckServers reports servers that are too old, of another kind than the URL says, or evict keys without a TTL.
+// The error is ErrServerConfig with the change to make, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
 	var problems []error
 	_, cluster := Client(s.conn).(*redis.ClusterClient)

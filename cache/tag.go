@@ -10,12 +10,10 @@ import (
 	"pnyx/governance/query"
 )
 
-// Tag is a surrogate key: it names what a response is made from, so that caches in
-// front of API nodes can be told to purge it. Tags follow the keys of views and
-// versions, and each write to Redis therefore says which responses it invalidates.
+// Tag is a surrogate key: it names what a response is made from, so that caches in front of API nodes can purge
+// it. Tags follow keys, so each write to Redis says which responses it invalidates.
 type Tag string
 
-// Tags without a subject.
 const (
 	// EverythingTag is on every response.
 	EverythingTag Tag = "all"
@@ -27,8 +25,7 @@ const (
 	PricingTag Tag = "pricing"
 )
 
-// maxTagName bounds the id in a tag: caches accept 1,024 bytes per tag, and all tags of
-// a response must fit one header line.
+// maxTagName bounds the id in a tag: caches accept 1,024 bytes per tag, and all must fit one header line.
 const maxTagName = 96
 
 // DAOTag is on what is computed for one DAO: detail, status, timelines, ranking.
@@ -40,8 +37,7 @@ func ProposalTag(key governance.ProposalKey) Tag { return tagOf("proposal", stri
 // TopicTag is on the detail of a forum topic.
 func TopicTag(key governance.TopicKey) Tag { return tagOf("topic", string(key)) }
 
-// VoterTag is on everything about a voter. No publication names it, because each
-// changes thousands of voters.
+// VoterTag is on everything about a voter. No publication names it: each changes thousands of voters.
 func VoterTag(identity string) Tag { return tagOf(voterTagKind, identity) }
 
 const voterTagKind = "voter"
@@ -52,8 +48,7 @@ func (t Tag) IsNamed() bool {
 	return kind != voterTagKind
 }
 
-// tagOf keeps ids printable, short and free of spaces and commas: a long id is replaced
-// by 128 bits of its hash.
+// tagOf keeps ids printable, short and free of spaces and commas; 128 bits of its hash replace a long one.
 func tagOf(kind, id string) Tag {
 	if id == "" {
 		return Tag(kind)
@@ -88,8 +83,7 @@ func (k Key) scope() query.Scope {
 	return query.Scope{}
 }
 
-// SubjectKey names a view that no complete publication leaves without the version of a scope; it is empty
-// where there is none.
+// SubjectKey names a view that no complete publication leaves without the version of a scope; "" for none.
 func SubjectKey(scope query.Scope) Key {
 	switch {
 	case scope.Kind == query.KindBallots:
@@ -128,12 +122,10 @@ func ScopeTag(scope query.Scope) Tag {
 	}
 }
 
-// maxTags is the number of tags up to which a tagSet lists them: a message of 70 KB to
-// each API node. Beyond it, dropping everything costs less.
+// maxTags is up to how many tags a tagSet lists, in 70 KB; beyond it, dropping everything costs less.
 const maxTags = 2000
 
-// PurgedTags returns the tags to purge for what Writer.Changed returns: EverythingTag alone
-// for many.
+// PurgedTags returns the tags to purge for what Writer.Changed returns: EverythingTag alone for many.
 func PurgedTags(changed []Tag) []Tag {
 	const maxPurgedTags = 200 // the number of tags up to which caches in front of API nodes purge them one by one
 	if len(changed) > maxPurgedTags {

@@ -12,11 +12,9 @@ import (
 	"pnyx/governance/query"
 )
 
-// Version is the revision at which the pages of a proposal, DAO or list last changed,
-// and the sorted copy they are read from. Pages with an older revision are stale. Every
-// published proposal and DAO has a version.
+// Version is the revision at which the pages of a proposal, DAO or list last changed, below which they are
+// stale, and the sorted copy they are read from. Every published proposal and DAO has one.
 type Version struct {
-	// Revision is the publication that last changed the pages.
 	Revision uint64
 	// Generation is the sorted copy in the warehouse; zero for none.
 	Generation uint64
@@ -29,16 +27,13 @@ func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation u
 }
 
 // RaiseVersion makes pages stale that have a version, and are read from the same sorted copy as before. The
-// revision rises by one: the publication's would be later than the one of a copy that is being built, whose
-// version would be refused.
+// publication's revision would be later than that of a copy being built, whose version would be refused.
 func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))
 	queue(ctx, w, raiseVersion, []string{string(versionKey(scope))})
 }
 
-// raiseVersion adds one to the revision of a version that is there.
-//
-// KEYS: version.
+// raiseVersion adds one to the revision of a version that is there. KEYS: version.
 var raiseVersion = redis.NewScript(`
 local stored = redis.pcall('GET', KEYS[1])
 if type(stored) ~= 'string' or #stored <= ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
@@ -47,15 +42,12 @@ if not revision then return 0 end
 redis.call('SET', KEYS[1], string.format('%0` + strconv.Itoa(RevisionDigits) + `.0f', revision + 1) .. string.sub(stored, ` + strconv.Itoa(RevisionDigits+1) + `))
 return 1`)
 
-// InitVersion sets the lowest version of pages that have none, for pages that did not
-// change with this publication.
+// InitVersion sets the lowest version of pages that have none and did not change with this publication.
 func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) {
 	queue(ctx, w, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
 }
 
-// initVersion writes a version where there is none, or only the revision of a removal.
-//
-// KEYS: version. ARGV: value.
+// initVersion writes a version where there is none, or only a removal. KEYS: version. ARGV: value.
 var initVersion = redis.NewScript(`
 local stored = redis.pcall('GET', KEYS[1])
 if type(stored) == 'string' and #stored > ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
@@ -68,8 +60,7 @@ func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) {
 	w.remove(ctx, versionKey(scope))
 }
 
-// Version returns the version of pages. The error is ErrMiss or ErrUnavailable. With ErrMiss,
-// the revision is the removal's; zero where there is no trace of one.
+// Version returns the version of pages. With ErrMiss, the revision is the removal's; zero without one.
 func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -98,17 +89,15 @@ func decodeVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// Page returns the view of a page together with its version, zero without one, in one round
-// trip. A page of a subject that was removed since is missing. The error is the view's:
-// ErrMiss or ErrUnavailable.
+// Page returns the view of a page and its version, zero without one, in one round trip. A page of a subject
+// that was removed since is missing. The error is the view's.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
 	page := s.RequestedPages(ctx, []PageRequest{r})[0]
 	return page.View, page.Version, page.Err
 }
 
-// MissedView reads a view again that was missing. With the error ErrMiss its subject does not exist; with
-// ErrCorrupt, too, Redis has lost the view: the version is there that is written after it and removed after it.
-// Otherwise the error is ErrUnavailable.
+// MissedView reads a view again that was missing. With ErrMiss its subject does not exist; with ErrCorrupt, too,
+// Redis has lost the view: the version is there that is written after it and removed after it.
 func (s *Store) MissedView(ctx context.Context, key Key) (View, error) {
 	published, err := s.CompletePublication(ctx)
 	if err != nil {

@@ -16,13 +16,11 @@ import (
 // View is one precomputed response.
 type View struct {
 	// Revision is the publication that wrote the view, in microseconds since 1970.
-	Revision uint64 `msgpack:"-"`
-	// DataAsOf is when the data of the view was read from its source.
+	Revision uint64               `msgpack:"-"`
 	DataAsOf governance.Timestamp `msgpack:"a"`
 	// Readiness is governance.Ready, or the reason why the data is incomplete.
 	Readiness governance.Readiness `msgpack:"r"`
-	// VoteCoverage says how many of the upstream ballots the view is made of; empty for one
-	// that is not made of ballots.
+	// VoteCoverage says how many of the upstream ballots the view is made of; empty for one without ballots.
 	VoteCoverage governance.VoteCoverage `msgpack:"c,omitempty"`
 	// FreshUntil is when the passing of time makes the view wrong; nil for never.
 	FreshUntil *governance.Timestamp `msgpack:"f"`
@@ -41,8 +39,7 @@ func NewView(v View, payload any) (View, error) {
 	return v, nil
 }
 
-// ErrWithheld means that the subject exists, but its numbers are inconsistent and
-// therefore not published yet.
+// ErrWithheld means that the subject exists, but its numbers are inconsistent and not published yet.
 var ErrWithheld = errors.New("the numbers are not consistent yet")
 
 // withheld is the payload of a withheld view. It is text, which no resource decodes from.
@@ -57,8 +54,7 @@ func (v View) IsWithheld() bool {
 	return msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld
 }
 
-// Decode decodes the payload into a resource, in which no list is nil. The error is ErrMiss, together with
-// ErrWithheld for a withheld view.
+// Decode decodes the payload into a resource, without nil lists. The error is ErrMiss, with ErrWithheld if it is.
 func (v View) Decode(payload any) error {
 	if v.IsWithheld() {
 		return fmt.Errorf("%w: %w", ErrMiss, ErrWithheld)
@@ -70,8 +66,7 @@ func (v View) Decode(payload any) error {
 	return nil
 }
 
-// IsFresh reports whether the view of a page contains everything up to the revision of the
-// page's version, 0 for a page without one, and has not expired.
+// IsFresh reports whether the view contains everything up to a version, 0 for none, and has not expired.
 func (v View) IsFresh(version uint64) bool {
 	return v.Revision >= version && (v.FreshUntil == nil || time.Now().Before(v.FreshUntil.Time()))
 }
@@ -117,21 +112,16 @@ func (s *Store) View(ctx context.Context, key Key) (View, error) {
 	return decodeView(value)
 }
 
-// tombstoneTTL is how long the revision of a removal is kept: longer than a paused
-// worker that has lost its lease may take to send its last writes.
+// tombstoneTTL is how long a removal is kept: longer than a paused worker may take for its last writes.
 const tombstoneTTL = time.Hour
 
-// setNewer stores a value unless a newer revision is stored. A stored value without a
-// revision is corrupt and always replaced.
-//
+// setNewer stores a value unless a newer revision is stored. A stored value without a revision is replaced.
 // KEYS: any. ARGV: revision, value.
 var setNewer = redis.NewScript(revisionGuard + `
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 
-// setNewerTTL is setNewer for a value that expires.
-//
-// KEYS: any. ARGV: revision, value, TTL.
+// setNewerTTL is setNewer for a value that expires. KEYS: any. ARGV: revision, value, TTL.
 var setNewerTTL = redis.NewScript(revisionGuard + `
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`)

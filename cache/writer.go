@@ -12,21 +12,18 @@ import (
 	"pnyx/governance"
 )
 
-// flushSize is how many writes are sent in one round trip: enough to hide its latency,
-// few enough to bound what is held in memory.
+// flushSize is how many writes are sent in one round trip: enough to hide its latency, and few to hold.
 const flushSize = 256
 
-// Writer writes the values of one publication in bulk. It is for one goroutine, and
-// writes are complete only after Flush, which returns the first error: nothing is written
-// after one.
+// Writer writes the values of one publication in bulk. It is for one goroutine. Writes are complete only after
+// Flush, which returns the first error: nothing is written after one.
 type Writer struct {
 	store    *Store
 	revision uint64
 	// batch is a redis.Pipeliner with the queued writes: see Conn.
 	batch any
 	// sent has the result of the writes that are being sent; nil for none.
-	sent chan error
-	// err is the first error.
+	sent    chan error
 	err     error
 	written int
 	changed tagSet
@@ -42,8 +39,7 @@ func (s *Store) NewWriter(revision uint64) *Writer {
 // Written returns how many values were passed to the writer.
 func (w *Writer) Written() int { return w.written }
 
-// Changed returns the tags of all responses that the writes and removals since the last
-// call invalidate. It returns EverythingTag alone when there are too many to list.
+// Changed returns the tags of all responses invalidated since the last call, or EverythingTag for too many.
 func (w *Writer) Changed() []Tag {
 	tags := slices.Sorted(maps.Keys(w.changed))
 	w.changed = nil
@@ -122,8 +118,7 @@ func (w *Writer) RemoveView(ctx context.Context, key Key) {
 	w.remove(ctx, key)
 }
 
-// remove replaces a value by a tombstone: the revision alone, kept for a while, so that
-// a late write of an earlier revision does not bring the value back.
+// remove replaces a value by a tombstone, so that a late write of an earlier revision does not bring it back.
 func (w *Writer) remove(ctx context.Context, key Key) {
 	queue(ctx, w, setNewerTTL, []string{string(key)}, w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
 }
@@ -132,8 +127,7 @@ func queueOf(w *Writer) redis.Pipeliner {
 	return w.batch.(redis.Pipeliner) //nolint:errcheck,forcetypeassert // NewWriter has set it
 }
 
-// queue queues a script. It sends the text of the script: a pipeline cannot fall back to
-// the text when a restarted server does not know the hash.
+// queue queues a script by its text: a pipeline cannot fall back to it when a server does not know the hash.
 func queue(ctx context.Context, w *Writer, script *redis.Script, keys []string, args ...any) {
 	if w.err != nil {
 		return
@@ -162,7 +156,6 @@ func (w *Writer) send(ctx context.Context) {
 	}()
 }
 
-// await waits for the result of the writes that are being sent.
 func (w *Writer) await() {
 	if w.sent != nil {
 		w.err = cmp.Or(w.err, <-w.sent)

@@ -20,8 +20,7 @@ import (
 	"pnyx/backoff"
 )
 
-// newRegistry returns the registry that /metrics exposes. Each node has its own, so that tests can
-// run several nodes in one process.
+// newRegistry returns the registry of one node: tests run several in one process.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -35,8 +34,7 @@ func newRegistry() *prometheus.Registry {
 // probes holds the state behind the health probes. It is safe for concurrent use.
 type probes struct {
 	// ready is the readiness check of the node's role; nil until all parts run.
-	ready atomic.Pointer[func(context.Context) error]
-	// draining is set once the node is about to stop.
+	ready    atomic.Pointer[func(context.Context) error]
 	draining atomic.Bool
 }
 
@@ -67,9 +65,8 @@ func (p *probes) Ready(ctx context.Context) error {
 	return (*p.ready.Load())(ctx)
 }
 
-// stickyReady keeps a node ready once it was ready. Losing Redis affects all nodes at
-// once; nodes that serve local copies, or errors that explain the cause, are worth more to
-// callers than no nodes.
+// stickyReady keeps a node ready once it was ready. Losing Redis affects all nodes at once; nodes with local
+// copies, or errors that explain the cause, are worth more to callers than no nodes.
 func stickyReady(ready func(context.Context) error) func(context.Context) error {
 	var wasReady atomic.Bool
 	return func(ctx context.Context) error {
@@ -102,8 +99,7 @@ func logUntilReady(ctx context.Context, logger *slog.Logger, ready func(context.
 	}
 }
 
-// probeHandler responds with 200, or with 503 and the reason as text. Reasons contain
-// no secrets, and the listener is private.
+// probeHandler responds with 200, or with 503 and the reason, which contains no secrets.
 func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := probe(r.Context()); err != nil {
@@ -154,8 +150,7 @@ func onlyPrivateHosts(listen string, next http.Handler) http.Handler {
 	})
 }
 
-// isPrivateHost reports whether a Host header is one that no public name resolves for: an IP
-// address, a name without dots, one below localhost, the host own, or none.
+// isPrivateHost reports whether no public name resolves for a Host header, or it is the host own.
 func isPrivateHost(host, own string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 
 const backupTimeout = 6 * time.Hour
 
-// backupCommand makes a backup; its subcommands list and verify backups.
 func backupCommand() *cobra.Command {
 	var options backup.Options
 	cmd := &cobra.Command{
@@ -125,7 +124,6 @@ func addUnsigned(cmd *cobra.Command, unsigned *bool) {
 	cmd.Flags().BoolVar(unsigned, "unsigned", false, "take a backup that is not signed with PNYX_BACKUP_KEY, as from before there was a key")
 }
 
-// restoreCommand restores a backup into an empty warehouse that no instance uses.
 func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore DESTINATION [NAME]",

@@ -8,8 +8,7 @@ import (
 	"pnyx/config"
 )
 
-// configCommand shows the effective settings. With --markdown it describes all settings
-// instead, and does not read the environment, so that the output is the same on every machine.
+// configCommand shows the effective settings, or describes all of them without reading the environment.
 func configCommand() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{

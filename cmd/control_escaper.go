@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// controlEscaper is a writer that replaces control characters, except newlines and tabs,
-// by visible escapes such as \x1b. Titles and names come from strangers, and a terminal
-// obeys what it receives. Close writes what is left.
+// controlEscaper is a writer that replaces control characters, except newlines and tabs, by visible escapes such
+// as \x1b: names come from strangers, and a terminal obeys what it receives. Close writes what is left.
 type controlEscaper struct {
 	out io.Writer
 	// rest is the beginning of a character whose other bytes have not been written yet.
@@ -56,8 +55,7 @@ func printable(text string) string {
 	return escaped.String()
 }
 
-// appendEscaped appends one character, which is text. A terminal may also obey single bytes
-// above 0x7f, and direction marks can show a text as another.
+// appendEscaped appends one character. A terminal may obey bytes above 0x7f, and direction marks deceive.
 func appendEscaped(to, text []byte, r rune) []byte {
 	switch {
 	case r == '\n' || r == '\t':

@@ -21,11 +21,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// prepareDemo creates the demonstration's tokens and loads its data into an empty
-// warehouse. A warehouse that already holds records keeps them.
-//
-// The tokens come first. The data is as of the moment at which they were issued, so
-// that a start after an interrupted load writes the same records again, and the rest.
+// prepareDemo creates the demonstration's tokens and loads its data into an empty warehouse. The data is as of the
+// moment at which the tokens were issued, so that a start after an interrupted load writes the same records again.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
 	existing, err := accounts.NewAccounts(admin.warehouse).Tokens(ctx)
 	if err != nil {
@@ -80,11 +77,9 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 	return errors.Join(report.Problems...)
 }
 
-// demoOverlap is how long the tokens of the previous start stay valid, so that a
-// restart does not break requests that were copied from its output.
+// demoOverlap is how long requests that were copied from the output of the previous start work.
 const demoOverlap = 24 * time.Hour
 
-// demoToken is a token of the demonstration, in plain text.
 type demoToken struct {
 	plan ratelimit.Plan
 	raw  string
@@ -109,8 +104,7 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.T
 	return tokens, nil
 }
 
-// findDemoToken returns the index of the demonstration's token of a plan that is not
-// revoked, or -1.
+// findDemoToken returns the index of the token of a plan that is not revoked, or -1.
 func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
 	return slices.IndexFunc(tokens, func(t accounts.Token) bool {
 		return t.Name == demoTokenName(plan) && t.RevokedAt == nil

@@ -15,8 +15,7 @@ import (
 	"pnyx/edge"
 )
 
-// edgeCommand runs nginx in the foreground, configured from the routes of the API. Its
-// subcommand config only prints the configuration.
+// edgeCommand runs nginx in the foreground, configured from the routes of the API.
 func edgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -92,8 +91,7 @@ func edgeOptions(cfg config.Config) edge.Options {
 		// During a rotation the nodes accept both, so the first one is always valid.
 		options.Token = tokens[0]
 	}
-	// A master that runs as root would make its workers nobody, who cannot read its
-	// folder; so they get the user of the process.
+	// A master that runs as root would make its workers nobody, who cannot read its folder.
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
 		options.User = me.Username
 	}

@@ -21,7 +21,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and REDIS_URL.
 func followCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "follow",
@@ -47,8 +46,7 @@ follows by itself where PNYX_SOURCES is set.`,
 
 var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
 
-// serveFollower follows live sources into the configured ClickHouse server. It returns when ctx ends or a
-// part fails.
+// serveFollower follows live sources into the configured server. It returns when ctx ends or a part fails.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.begin(ctx, "follow", n.checkSourcesFile()); err != nil {
 		return err
@@ -130,8 +128,7 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	return nil
 }
 
-// keepDeclared declares the DAOs of the sources file again and again until ctx ends: an
-// import of a DAO replaces what was declared before.
+// keepDeclared declares the DAOs of the sources file until ctx ends, because each import replaces them.
 func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *atomic.Pointer[sources.File], logger *slog.Logger) {
 	const declareInterval = 20 * time.Second // how soon a DAO gets its sources back that an import has left out
 	for backoff.Wait(ctx, declareInterval); ctx.Err() == nil; backoff.Wait(ctx, declareInterval) {
@@ -145,8 +142,7 @@ func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *ato
 	}
 }
 
-// declareDAOs writes the DAOs of a sources file to the warehouse where they differ.
-// conflicts names the sources that other DAOs have.
+// declareDAOs writes the DAOs of a sources file where they differ. conflicts names sources of other DAOs.
 func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File) (conflicts, err error) {
 	declared, err := records.DeclaredDAOs(ctx, opened)
 	if err != nil {

@@ -44,7 +44,6 @@ func (b backfill) String() string {
 	return fmt.Sprintf("%.1f %%", 100*float64(min(b.done, b.total))/float64(b.total))
 }
 
-// backfills returns the backfills that are under way, by upstream.
 func backfills(cursors []records.FollowCursor) map[string]backfill {
 	all := map[string]backfill{}
 	for _, c := range cursors {

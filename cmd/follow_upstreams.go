@@ -34,8 +34,7 @@ type madeUpstream struct {
 	upstream follow.Upstream
 }
 
-// of returns the upstreams of a file. One whose settings are as before is the same value,
-// by which the follower knows that it goes on undisturbed.
+// of returns the upstreams of a file. One whose settings are as before is the same value, and goes on.
 func (u *upstreams) of(file sources.File) []follow.Upstream {
 	if u.client == nil || u.contact != file.Contact {
 		u.contact, u.made = file.Contact, nil
@@ -130,7 +129,6 @@ func (u *upstreams) endpoints(c sources.Chain) (hosts []*fetch.Host) {
 	return hosts
 }
 
-// addHub adds the Snapshot hub with all followed spaces.
 func (u *upstreams) addHub(file sources.File, add addUpstream) {
 	settings := struct {
 		sources.Hub
@@ -164,7 +162,6 @@ func (u *upstreams) addForums(file sources.File, add addUpstream) {
 	}
 }
 
-// addTally adds the endpoint of Tally's API with all followed organizations.
 func (u *upstreams) addTally(file sources.File, add addUpstream) {
 	settings := struct {
 		sources.Tally

@@ -11,8 +11,7 @@ import (
 	"pnyx/demo"
 )
 
-// defaultNow is the time of a generated data set unless --now names another: the bytes
-// depend on it, because which proposals are pending or active follows from it.
+// defaultNow is fixed because which proposals are pending or active follows from it.
 const defaultNow = "2026-01-01T00:00:00Z"
 
 func generateCommand() *cobra.Command {

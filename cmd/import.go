@@ -105,8 +105,8 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and prints a report, also after an import that failed. It
-// returns errRejected when files or, unless tolerated, records were rejected.
+// runImport imports, and prints a report, also after an import that failed. It returns errRejected when files
+// or, unless tolerated, records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(func() string { return progressLine(options.Progress.Snapshot()) })
@@ -159,8 +159,7 @@ func progressLine(s importer.Snapshot) string {
 	return line + "  " + printable(filepath.Base(s.Path))
 }
 
-// printReport prints what an import reports. The table of an import that stopped would be incomplete and
-// is left out.
+// printReport prints what an import reports, without the incomplete table of one that stopped.
 func printReport(out io.Writer, report importer.Report, complete bool) {
 	// Names of files and reasons of rejections contain texts of strangers.
 	out = &controlEscaper{out: out}

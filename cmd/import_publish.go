@@ -17,8 +17,7 @@ import (
 	"pnyx/worker"
 )
 
-// ownsEngine reports whether this command runs the embedded engine, so that no instance
-// publishes what it writes.
+// ownsEngine reports whether this command runs the engine, so that no instance publishes what it writes.
 func ownsEngine(cfg config.Config) bool {
 	if cfg.Warehouse.URL != "" {
 		return false

@@ -47,7 +47,6 @@ func listen(setting, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// checkFree returns the error of listen for an address that another program will open.
 func checkFree(setting, address string) error {
 	listener, err := listen(setting, address)
 	if err != nil {
@@ -56,8 +55,7 @@ func checkFree(setting, address string) error {
 	return listener.Close()
 }
 
-// identifyListener names the program that has an address: a Pnyx by the first line of its
-// admin listener, see identity, or by the document that each API node serves.
+// identifyListener names the program that has an address: a Pnyx by its identity or its llms.txt.
 func identifyListener(address string) string {
 	if line := firstLine("http://" + address + "/"); strings.HasPrefix(line, "Pnyx ") {
 		return "another " + line
@@ -85,8 +83,7 @@ func firstLine(url string) string {
 	return printable(line)
 }
 
-// identity is the first line at the root of the admin listener: what the process is and
-// where it serves.
+// identity is the first line at the root of the admin listener.
 func (n *node) identity() string {
 	line := fmt.Sprintf("Pnyx (process %d, health and metrics on http://%s", os.Getpid(), n.cfg.API.AdminListen)
 	if n.listener != nil {

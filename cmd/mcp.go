@@ -34,7 +34,6 @@ const (
 	mcpTimeout = 2 * time.Minute
 )
 
-// mcpCommand connects an MCP client that starts programs with the MCP server of the API.
 func mcpCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
@@ -69,8 +68,7 @@ type mcpPipe struct {
 
 	mu  sync.Mutex // guards the fields below
 	out io.Writer
-	// version is the one that an initialize agreed on; empty before. Clients of 2026-07-28
-	// state theirs in each message.
+	// version is the one that an initialize agreed on. Clients of 2026-07-28 state theirs in each message.
 	version string
 }
 
@@ -86,8 +84,7 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 	}, nil
 }
 
-// run passes messages on until the input ends and the last call is answered, or the context ends. Its
-// error concerns input or output.
+// run passes messages on until the input ends and the last call is answered, or the context ends.
 func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(maxMCPCalls)

@@ -8,8 +8,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// migrateCommand brings the schema up to date as a step of its own, so that the users
-// of workers and API nodes need no permission to change tables.
+// migrateCommand is a step of its own, so that workers and API nodes need no permission to change tables.
 func migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",

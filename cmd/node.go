@@ -19,20 +19,17 @@ import (
 	"pnyx/worker/account"
 )
 
-// node is one long-running process. serve, serveAPI, serveWorker and serveFollower wire it
-// from its roles: startAPI (api.go), startWorker (worker.go), startFollower (follow.go) and
-// startAdmin (admin.go). Parts stop in the reverse order of their start.
+// node is one long-running process, which serve, serveAPI, serveWorker and serveFollower wire from its roles.
+// Parts stop in the reverse order of their start.
 type node struct {
 	*session
 	registry *prometheus.Registry
 	// tracer is nil unless a trace collector is configured. All parts accept nil.
 	tracer *telemetry.Tracer
 	probes probes
-	// listener and admin are opened first, so that an address in use fails at once
-	// instead of after half a minute of preparation.
+	// They are opened first, so that an address in use fails at once.
 	listener, admin net.Listener
-	// failed receives the error of a part that stopped by itself. Its buffer has room
-	// for every such part, so that none blocks when the node stops for another reason.
+	// failed receives the error of a part that stopped by itself, and has room for all of them.
 	failed chan error
 }
 
@@ -41,9 +38,8 @@ func newNode(s *session) *node {
 	return &node{session: s, registry: newRegistry(), failed: make(chan error, 4)}
 }
 
-// serve runs all roles in one process, on the embedded engine and an embedded Redis unless servers
-// are configured. It returns when ctx ends or a part fails. With demo it loads invented data into
-// an empty warehouse before the worker starts, so that the first publication contains it.
+// serve runs all roles in one process. It returns when ctx ends or a part fails. With demo it loads invented data
+// into an empty warehouse before the worker starts, so that the first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err := n.begin(ctx, "serve", n.checkSourcesFile(), n.listenForAPI()); err != nil {
 		return err
@@ -105,8 +101,7 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveWorker runs a worker between the configured ClickHouse server and Redis. It returns when ctx ends
-// or a part fails.
+// serveWorker runs a worker between the configured servers. It returns when ctx ends or a part fails.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
 	if err := n.begin(ctx, "worker"); err != nil {
 		return err
@@ -134,8 +129,7 @@ func (n *node) begin(ctx context.Context, role string, refused ...error) error {
 	return n.startTracing(ctx, role)
 }
 
-// wait returns nil when the process is told to end, or the error of a part that stopped
-// by itself. In the first case readiness fails from then on.
+// wait returns nil, unready, when the process is told to end, or the error of a part that stopped.
 func (n *node) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -147,8 +141,7 @@ func (n *node) wait(ctx context.Context) error {
 	}
 }
 
-// drain keeps the API serving for DrainDelay after the node reports that it is not ready, because
-// load balancers take a moment to notice. A node that failed returns its error at once.
+// drain keeps the API serving for DrainDelay while it is not ready: load balancers take a moment to notice.
 func (n *node) drain(served *api.API, failed error) error {
 	if failed != nil {
 		return failed
@@ -164,7 +157,6 @@ func (n *node) drain(served *api.API, failed error) error {
 	}
 }
 
-// background runs a part until the node stops.
 func (n *node) background(run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -201,7 +193,6 @@ func (n *node) startTracing(ctx context.Context, role string) error {
 	return nil
 }
 
-// redisInstruments returns what measures one Redis client of the process.
 func (n *node) redisInstruments(client string) cache.Instruments {
 	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
 }

@@ -21,23 +21,19 @@ import (
 )
 
 const (
-	// stopTimeout bounds how long one part may take to stop.
 	stopTimeout = 10 * time.Second
-	// reachTimeout is how long a command waits for the engine of a process that has the
-	// data folder. That engine answers within a minute of its start, or ends.
+	// The engine of a process that has the data folder answers within a minute of its start, or ends.
 	reachTimeout                    = 2 * time.Minute
 	reachInterval, reachLogInterval = 100 * time.Millisecond, 10 * time.Second
 	// engineWait is how long a running engine may take to answer.
 	engineWait = 15 * time.Second
-	// serverWait is how long a worker waits for its ClickHouse server and the schema. In
-	// Kubernetes the startup probe ends the wait earlier.
+	// serverWait is for a server and its schema. In Kubernetes the startup probe ends the wait earlier.
 	serverWait = 5 * time.Minute
 	// workerRedisTimeout bounds one Redis command of a worker, for which no request waits.
 	workerRedisTimeout = 5 * time.Second
 )
 
-// cleanups are functions that close what a command opened, in reverse order, because
-// later parts use earlier ones.
+// cleanups close what a command opened, in reverse order, because later parts use earlier ones.
 type cleanups []func() error
 
 func (c *cleanups) add(undo func() error) { *c = append(*c, undo) }
@@ -53,8 +49,7 @@ func (c *cleanups) run() (err error) {
 // reach returns an engine for the data folder, which the session stops if it was started.
 type reach func(ctx context.Context, s *session) (engine.Instance, error)
 
-// startEngine runs the embedded ClickHouse on the data folder until the cleanup. It
-// fails when another process holds the folder.
+// startEngine runs the embedded ClickHouse on a data folder that no other process holds, until the cleanup.
 func startEngine(ctx context.Context, s *session) (engine.Instance, error) {
 	cfg := s.cfg
 	program, err := engine.Locate(engine.LocateOptions{Library: cfg.Warehouse.EngineLib})
@@ -89,8 +84,7 @@ func startEngine(ctx context.Context, s *session) (engine.Instance, error) {
 	return running.Instance(), nil
 }
 
-// reachEngine returns the engine that runs on the data folder, or starts one until the
-// cleanup. Commands therefore work next to a running instance.
+// reachEngine returns the engine that runs on the data folder, or starts one until the cleanup.
 func reachEngine(ctx context.Context, s *session) (engine.Instance, error) {
 	return s.awaitEngine(ctx, startEngine)
 }
@@ -145,8 +139,7 @@ func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance
 	}
 }
 
-// openWarehouse opens the configured server, or the engine that reached returns, and migrates the schema
-// where that is needed.
+// openWarehouse opens the configured server, or the engine that reached returns, and may migrate the schema.
 func (s *session) openWarehouse(ctx context.Context, reached reach) (*warehouse.Warehouse, error) {
 	options, err := s.reachWarehouse(ctx, reached)
 	if err != nil {
@@ -155,8 +148,7 @@ func (s *session) openWarehouse(ctx context.Context, reached reach) (*warehouse.
 	return s.connect(ctx, options)
 }
 
-// reachWarehouse returns the options of a connection to the configured server, or to the
-// engine that reached returns.
+// reachWarehouse returns the options of a connection to the configured server, or to an engine.
 func (s *session) reachWarehouse(ctx context.Context, reached reach) (warehouse.Options, error) {
 	options := s.warehouseOptions()
 	if options.URL != "" {
@@ -205,7 +197,6 @@ func (s *session) warehouseOptions() warehouse.Options {
 }
 
 // startRedis returns the configured Redis, or starts an embedded one until the cleanup.
-// What the embedded one holds is published again at the next start.
 func (s *session) startRedis(ctx context.Context) (string, error) {
 	cfg := s.cfg
 	if cfg.Cache.URL != "" {
@@ -233,8 +224,7 @@ func embeddedRedisPath(cfg config.Config) string {
 	return filepath.Join(cfg.Warehouse.Data, "redis.url")
 }
 
-// findRedis returns the configured Redis, or the embedded one of the instance that runs on
-// the data folder; empty where there is none.
+// findRedis returns the configured Redis, or the one of the instance on the data folder, if any.
 func findRedis(cfg config.Config) (string, error) {
 	if cfg.Cache.URL != "" || cfg.Warehouse.URL != "" {
 		return string(cfg.Cache.URL), nil
@@ -256,9 +246,8 @@ func (s *session) openCache(url string, timeout time.Duration) (*cache.Store, er
 	return store, nil
 }
 
-// openStore connects to a Redis until the node stops, and watches its configuration. A
-// Redis that may evict data that must stay is rejected; one that does not answer yet is
-// accepted, since its users retry.
+// openStore connects to a Redis until the node stops, and watches its configuration. It refuses one that may evict
+// data that must stay, and accepts one that does not answer yet.
 func (n *node) openStore(ctx context.Context, url string, timeout time.Duration) (*cache.Store, error) {
 	store, err := n.openCache(url, timeout)
 	if err != nil {
@@ -271,8 +260,7 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 	return store, nil
 }
 
-// watchServers logs when the configuration of Redis becomes unsafe while the node runs, once for
-// each problem. Answers stay correct until Redis evicts something, so the node keeps serving.
+// watchServers logs once for each problem when the configuration of Redis becomes unsafe.
 func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 	logged := ""
 	for backoff.Wait(ctx, time.Minute); ctx.Err() == nil; backoff.Wait(ctx, time.Minute) {
@@ -284,8 +272,7 @@ func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 	}
 }
 
-// notifyCommits tells the leader of every batch that this process commits, so that it is
-// published at once. A leader that is not told finds the batch at its next check.
+// notifyCommits tells the leader of every batch of this process; else the leader finds it at its next check.
 func notifyCommits(opened *warehouse.Warehouse, store *cache.Store, logger *slog.Logger) {
 	opened.OnCommit(func(ctx context.Context) {
 		if err := store.NotifyCommitted(ctx); err != nil && ctx.Err() == nil {

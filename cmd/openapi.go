@@ -45,9 +45,8 @@ func openapiCommand() *cobra.Command {
 	return cmd
 }
 
-// renewDocs writes the documents that `make docs` keeps in the repository. It uses the default
-// settings, whatever the environment says, so that the result is the same on every machine. A
-// changed API surface with an unchanged version is an error, and then no file is written.
+// renewDocs writes the documents that `make docs` keeps in the repository, with the default settings. A changed API
+// surface with an unchanged version is an error, and then no file is written.
 func renewDocs(dir string) error {
 	cfg, err := config.Parse(nil)
 	if err != nil {

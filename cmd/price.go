@@ -56,9 +56,8 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	return gate, nil
 }
 
-// routePrices returns the price of each paid route by its id, as decimal text. A route
-// has the price of its tier unless X402_PRICE_OVERRIDES names it; an override for an
-// unknown or free route is an error, because it would have no effect, and so are two for one.
+// routePrices returns the price of each paid route by its id, as decimal text. An override for an unknown or free
+// route is an error, because it would have no effect, and so are two for one.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range routes.All() {

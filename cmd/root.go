@@ -25,16 +25,14 @@ import (
 	"pnyx/warehouse"
 )
 
-// Execute runs the command that the arguments name and returns the exit status of the
-// process. SIGINT and SIGTERM end the command's context. Errors go to standard error.
+// Execute runs the command that the arguments name and returns the exit status of the process.
 func Execute() int {
 	const secondSignalDelay = 500 * time.Millisecond // how long after the first signal another one counts
 	// The Redis client logs errors that it also returns.
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	// The first signal ends the command in good order, another one at once. timeout and
-	// some shells deliver one signal twice.
+	// A further signal ends the command at once. timeout and some shells deliver one signal twice.
 	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignalDelay, stop) })
 	err := rootCommand().ExecuteContext(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -52,8 +50,7 @@ func Execute() int {
 
 var errInterrupted = errors.New("interrupted")
 
-// errRejected is the error of an import that completed, but rejected records or files.
-// Execute gives it a status of its own.
+// errRejected is the error of an import that completed, but rejected records or files: status 3.
 var errRejected = errors.New("not everything was imported")
 
 func rootCommand() *cobra.Command {
@@ -191,8 +188,7 @@ func warehouseTask(
 	})
 }
 
-// newLogger returns a logger that writes to out: standard error, because commands print
-// their results to standard output. Both formats escape control characters.
+// newLogger returns a logger, in both formats of which control characters are escaped.
 func newLogger(out io.Writer, log config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: log.Level, ReplaceAttr: inMilliseconds}
 	if log.Format == "json" {
@@ -201,8 +197,7 @@ func newLogger(out io.Writer, log config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// inMilliseconds makes every duration a number of milliseconds under a key that says so,
-// like the duration_ms of a request.
+// inMilliseconds makes every duration a number of milliseconds under a key that says so.
 func inMilliseconds(_ []string, attr slog.Attr) slog.Attr {
 	if attr.Value.Kind() != slog.KindDuration {
 		return attr

@@ -100,8 +100,7 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 	return nil
 }
 
-// printChecks prints the checks of each upstream. Sources of one upstream with the same problem
-// are one row, and have no part in the sums.
+// printChecks prints the checks of each upstream; sources with the same problem are one row.
 func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int) {
 	t := newTable("source", "what it is", "requests a day", "with open votes", "reading the past", "limit")
 	t.SetColumnConfigs([]table.ColumnConfig{
@@ -149,8 +148,7 @@ func shownEstimate(d time.Duration) string {
 	return "about " + max(d, time.Minute).Round(time.Minute).String()
 }
 
-// lookupKey is os.LookupEnv without Pnyx's own settings: whoever writes the sources file names the
-// hosts that its keys are sent to.
+// lookupKey is os.LookupEnv without Pnyx's own settings: a sources file names where its keys are sent.
 func lookupKey(name string) (key string, set bool) {
 	if slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name }) {
 		return "", false

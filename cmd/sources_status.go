@@ -28,8 +28,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxShownPosition bounds a position in the table, maxShownError an error, which is wrapped: its end is
-// the cause.
+// maxShownError bounds an error, which is wrapped: its end is the cause.
 const maxShownPosition, maxShownError = 48, 400
 
 func sourcesStatusCommand() *cobra.Command {
@@ -123,8 +122,7 @@ func shownPosition(position string) string {
 	return strings.Join(shown, ", ")
 }
 
-// remainingRequests asks the process at an admin listener how many requests each upstream
-// host still allows. It returns "" where none answers or no host says.
+// remainingRequests asks an admin listener how many requests each upstream host still allows.
 func remainingRequests(ctx context.Context, listener string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

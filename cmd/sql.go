@@ -17,8 +17,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// sqlCommand runs one query for people and scripts. The query goes to the server as it is, and the
-// result comes back as the server has written it; the server enforces that the query only reads.
+// sqlCommand runs one query. The server enforces that it only reads, and writes the result itself.
 func sqlCommand() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
@@ -56,8 +55,7 @@ or from standard input. docs/analysts.md has the limits, the formats and other c
 	return cmd
 }
 
-// readQuery returns the query of the command line: an argument, the content of a file, or
-// standard input where that is no terminal.
+// readQuery returns an argument, the content of a file, or standard input where that is no terminal.
 func readQuery(in io.Reader, args []string, file string) (string, error) {
 	const maxQueryBytes = 1 << 20 // ClickHouse's own bound is lower unless it is set otherwise
 	if len(args) == 1 {
@@ -156,8 +154,7 @@ func (s *session) openAnalyst(ctx context.Context) (*warehouse.Analyst, error) {
 	return analyst, nil
 }
 
-// warnUnpublished logs a warning where the views lack what is imported, and no instance
-// runs that will publish it.
+// warnUnpublished logs where the views lack what is imported, and no instance will publish it.
 func (s *session) warnUnpublished(ctx context.Context, opened *warehouse.Warehouse) error {
 	if !ownsEngine(s.cfg) {
 		return nil

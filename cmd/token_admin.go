@@ -24,8 +24,7 @@ import (
 	"pnyx/worker/account"
 )
 
-// tokenAdmin creates and changes partner tokens in the warehouse, and publishes every change to Redis
-// where one is configured.
+// tokenAdmin changes partner tokens in the warehouse, and publishes that to a Redis if there is one.
 type tokenAdmin struct {
 	warehouse *warehouse.Warehouse
 	cfg       config.Config
@@ -71,8 +70,7 @@ func only[T any](all []T, err error, isMeant func(T) bool, missing error) (one T
 	return one, cmp.Or(err, missing)
 }
 
-// publish writes the tokens to Redis, as a worker does a moment later. A failure is only logged: the
-// change is stored.
+// publish writes the tokens to Redis, as a worker does a moment later. A failure is only logged.
 func (a tokenAdmin) publish(ctx context.Context) {
 	if err := a.publishToRedis(ctx); err != nil {
 		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))

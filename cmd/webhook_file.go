@@ -32,8 +32,7 @@ type addedWebhook struct {
 	Secret string `json:"secret"`
 }
 
-// addFile adds the endpoints of a file, "-" for the standard input, and prints each with its
-// secret. All of them are checked before the first is added. Those without a token get one by id.
+// addFile adds the endpoints of a file, or none if one is wrong, and prints each with its secret.
 func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	text, err := readWebhookFile(cmd.InOrStdin(), name)
 	if err != nil {

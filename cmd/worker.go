@@ -15,8 +15,7 @@ import (
 	"pnyx/worker"
 )
 
-// workerCommand runs a worker alone. It needs CLICKHOUSE_URL and REDIS_URL, because the
-// embedded ones cannot be reached from other processes.
+// workerCommand runs a worker alone, for which the embedded servers of other processes are out of reach.
 func workerCommand() *cobra.Command {
 	var fillsOnly bool
 	cmd := &cobra.Command{

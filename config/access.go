@@ -46,8 +46,7 @@ func areNetworks(text string) bool {
 	return err == nil
 }
 
-// parse returns the networks, or the error of the first part that is neither an address
-// nor a network. Empty parts are skipped.
+// parse returns the networks, or the error of the first part that is neither an address nor a network.
 func (n Networks) parse() ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for text := range strings.SplitSeq(string(n), ",") {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ByteSize is a number of bytes, written as a whole number with a binary unit:
-// 512B, 64KiB, 8MiB, 4GiB or 1TiB. Without a unit it counts bytes. Decimal units
+// ByteSize is a number of bytes, written with a binary unit: 512B, 64KiB, 8MiB, 4GiB or 1TiB. Decimal units
 // (MB, GB) are rejected, because many readers take them for binary ones.
 type ByteSize int64
 
@@ -28,8 +27,7 @@ func (b ByteSize) String() string {
 	return strconv.FormatInt(int64(b), 10) + units[0]
 }
 
-// UnmarshalText reads what String writes. It leaves b alone when text is not a
-// size, or is 8 EiB and more.
+// UnmarshalText reads what String writes. It leaves b alone when text is not a size below 8 EiB.
 func (b *ByteSize) UnmarshalText(text []byte) error {
 	size := string(text)
 	number := size[:len(size)-len(strings.TrimLeft(size, "0123456789"))]

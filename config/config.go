@@ -19,8 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Config is every setting of pnyx, grouped by the part that reads it. The names of the
-// groups are those in the output of `pnyx config` and in docs/settings.md.
+// Config is every setting of pnyx, in groups that `pnyx config` and docs/settings.md show.
 type Config struct {
 	API       API
 	Access    Access
@@ -164,8 +163,7 @@ type Trace struct {
 // Load reads the configuration from the environment of the process; see Parse.
 func Load() (Config, error) { return Parse(env.ToMap(os.Environ())) }
 
-// Parse reads the configuration from environ. If anything is wrong with it, the error is
-// a RefusedError that lists all problems.
+// Parse reads the configuration from environ. A RefusedError lists all that is wrong with it.
 func Parse(environ map[string]string) (Config, error) {
 	c := Config{given: make(map[string]bool)}
 	unreadable, err := c.read(environ)
@@ -189,9 +187,8 @@ func Parse(environ map[string]string) (Config, error) {
 	return c, nil
 }
 
-// read fills c, and returns the names of the variables whose text could not be
-// read as their setting's type. It reads group by group because the library
-// reports fields by a name that is unique only within its struct.
+// read fills c, and returns the variables whose text could not be read as their setting's type. It reads group
+// by group because the library reports fields by a name that is unique only within its struct.
 func (c *Config) read(environ map[string]string) (map[string]bool, error) {
 	options := env.Options{
 		Environment: environ,

@@ -7,8 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the effective settings, group by group, each with the source of its value.
-// Secrets are masked.
+// Print writes the effective settings with the sources of their values, secrets masked.
 func (c Config) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	group := ""
@@ -53,8 +52,7 @@ func Markdown() string {
 	return list.String()
 }
 
-// UpdateTable returns a document with a table between the markers of its name. Each marker
-// must occur once, the first one first.
+// UpdateTable returns a document with a table between the markers of its name, each of which must occur once.
 func UpdateTable(document, name, table string) (string, error) {
 	begin, end := "<!-- "+name+":begin -->", "<!-- "+name+":end -->"
 	before, rest, begun := strings.Cut(document, begin)

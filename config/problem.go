@@ -42,16 +42,13 @@ func (p Problem) String() string {
 
 // crossCheck is a rule about two settings that are each valid.
 type crossCheck struct {
-	// setting and other are pointers to their fields.
 	setting, other any
-	// fails says that the rule is broken.
-	fails bool
+	fails          bool
 	// reason says what setting must be or do; the name of other follows it.
 	reason string
 }
 
-// crossChecks returns the problems between two settings. valid holds, by pointer, the
-// settings that are valid by themselves; rules about others are skipped.
+// crossChecks returns the problems between two settings. valid holds, by pointer, those valid by themselves.
 func (c *Config) crossChecks(valid map[any]field) []Problem {
 	api, store, cache, worker, purge, payment := &c.API, &c.Warehouse, &c.Cache, &c.Worker, &c.Purge, &c.Payment
 	pairs := []crossCheck{
@@ -81,8 +78,7 @@ func (c *Config) crossChecks(valid map[any]field) []Problem {
 	return problems
 }
 
-// overlap reports whether two listeners would use the same port of the same interface.
-// Port 0 is a different port each time.
+// overlap reports whether two listeners would use the same port of an interface; port 0 is any free one.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a) // both are validated
 	hostB, portB, _ := net.SplitHostPort(b)
@@ -92,11 +88,9 @@ func overlap(a, b string) bool {
 	return hostA == hostB || isEverywhere(hostA) || isEverywhere(hostB)
 }
 
-// isEverywhere reports whether a host stands for every interface of the machine.
 func isEverywhere(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
 
-// unknown returns a problem for each variable that looks like a setting and is none; most
-// of them are misspelt. It does not show their values, which may be secrets.
+// unknown returns a problem for each variable that looks like a setting and is none, without its value.
 func unknown(environ map[string]string) []Problem {
 	var known []string
 	for _, s := range Settings() {
@@ -114,9 +108,8 @@ func unknown(environ map[string]string) []Problem {
 	return problems
 }
 
-// isForeign reports whether a PNYX_ variable belongs to something else. PNYX_TEST_ is for
-// tests and scripts, and Kubernetes puts the address of every service named pnyx or pnyx-…
-// into the pods of its namespace (PNYX_PORT=tcp://10.0.0.1:80).
+// isForeign reports whether a PNYX_ variable is for tests, or is the address of a service named pnyx or pnyx-…,
+// which Kubernetes puts into the pods of its namespace (PNYX_PORT=tcp://10.0.0.1:80).
 func isForeign(name, value string) bool {
 	serviceLink := regexp.MustCompile(
 		`^PNYX_(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=\w+://|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?=)`)

@@ -13,8 +13,7 @@ type Purge struct {
 	Token Secret     `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
 }
 
-// SecretURLs are URLs, separated by commas, that may contain passwords. They are masked
-// like a SecretURL.
+// SecretURLs are URLs, separated by commas, that are masked like a SecretURL.
 type SecretURLs string
 
 // All returns the URLs with their passwords.
@@ -49,8 +48,7 @@ func isPlainURL(text string) bool {
 	return SecretURL(text).startsWith([]string{"http://", "https://"}) && !strings.ContainsAny(text, "?@")
 }
 
-// Secret is a token, or several tokens or name=value pairs that are joined by commas. It is
-// never printed.
+// Secret is a token, or tokens or name=value pairs joined by commas. It is never printed.
 type Secret string
 
 // String returns the mask.

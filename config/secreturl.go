@@ -7,17 +7,14 @@ import (
 	"strings"
 )
 
-// SecretURL is the address of a server, which may contain its password or, where it is
-// no database, a key in the path or in place of the user. It is masked when printed, logged or
-// encoded; only the conversion string(u) returns the secret. It may name several hosts,
-// separated by commas, as ClickHouse addresses do.
+// SecretURL is the address of a server, or hosts separated by commas, which may contain a password or, where it is
+// no database, a key in the path or in place of the user. It is masked when printed, logged or encoded; only the
+// conversion string(u) returns the secret.
 type SecretURL string
 
-// mask replaces secrets in everything that is printed or logged.
 const mask = "***"
 
-// String returns the URL with its passwords and keys masked, or the mask alone when u is not
-// well-formed, because the place of a password is unknown then.
+// String returns the URL with its passwords and keys masked, or the mask alone when u is not well-formed.
 func (u SecretURL) String() string {
 	if u == "" {
 		return ""
@@ -49,8 +46,7 @@ func (u SecretURL) String() string {
 // MarshalText returns the masked URL, for log handlers and JSON.
 func (u SecretURL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// startsWith reports whether u is well-formed, begins with one of schemes
-// ("redis://"), and names a host, or a file where the scheme is for those.
+// startsWith reports whether u is well-formed, begins with one of schemes, and names a host, or a file for unix.
 func (u SecretURL) startsWith(schemes []string) bool {
 	parsed, ok := u.parse()
 	if !ok || !slices.Contains(schemes, parsed.Scheme+"://") {
@@ -70,9 +66,8 @@ func (u SecretURL) startsWith(schemes []string) bool {
 	return parsed.Host != ""
 }
 
-// parse is url.Parse for several hosts, and stricter. It rejects an @ or # after the hosts: a
-// password that contains a / or ? puts it there, and the rest of the password would be taken for a
-// path. It also rejects a port that is not a number, which indicates a missing @.
+// parse is url.Parse for several hosts, and stricter. It rejects an @ or # after the hosts, where the rest of a
+// password that contains a / or ? is, and a port that is not a number, which indicates a missing @.
 func (u SecretURL) parse() (*url.URL, bool) {
 	const host = `(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:,\[\]]+)(?::\d{1,5})?`
 	form := regexp.MustCompile(`^([\w+]+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)
@@ -96,8 +91,7 @@ var publicPath = regexp.MustCompile(`^(unix|tcp|clickhouse|rediss?(\+\w+)?)$`)
 // secretName is the name of a parameter whose value is a secret.
 var secretName = regexp.MustCompile(`(?i)password|secret|token|key|auth`)
 
-// maskQuery masks the values of passwords and keys, and of nested URLs that name a user, in
-// a well-formed query, or else all of them.
+// maskQuery masks passwords, keys and nested URLs that name a user in a well-formed query, or else all values.
 func maskQuery(query string, all bool) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {

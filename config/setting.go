@@ -16,16 +16,12 @@ import (
 
 // Setting describes one environment variable.
 type Setting struct {
-	// Group names the part of pnyx that reads it.
-	Group string
-	Name  string
-	// Default is the text used when the variable is not set.
+	Group   string
+	Name    string
 	Default string
 	// Unit is what the value counts, or the forms it may have.
-	Unit string
-	// Doc is one sentence for docs/settings.md.
-	Doc string
-	// Secret says that the value may contain a password.
+	Unit   string
+	Doc    string
 	Secret bool
 }
 
@@ -40,7 +36,6 @@ func Settings() []Setting {
 
 type field struct {
 	Setting
-	// value is addressable, see pointer.
 	value reflect.Value
 }
 
@@ -49,7 +44,6 @@ type group struct {
 	value reflect.Value
 }
 
-// groups returns the exported fields of c, in order of declaration.
 func groups(c *Config) []group {
 	var all []group
 	for member, value := range reflect.ValueOf(c).Elem().Fields() {
@@ -98,7 +92,6 @@ func (f field) masked(raw string) string {
 	return raw
 }
 
-// reason says why a value is refused.
 func (f field) reason(raw string) string {
 	reason := "want " + f.allowed()
 	if strings.TrimSpace(raw) != raw {
@@ -107,8 +100,7 @@ func (f field) reason(raw string) string {
 	return reason
 }
 
-// Validate reports whether a value that could be read is also allowed. Empty text always
-// is: only a setting without a default can be empty here.
+// Validate reports whether a value that could be read is allowed, as is empty text, without a default.
 func (f field) Validate() bool {
 	switch v := f.value.Interface().(type) {
 	case time.Duration: // a part of what Redis counts in milliseconds would be none
@@ -137,9 +129,7 @@ func (f field) Validate() bool {
 	return true
 }
 
-// form is how the values of a unit are written.
 type form struct {
-	// allowed describes the values, for callers.
 	allowed string
 	// valid is nil where the type's parser says enough.
 	valid func(text string) bool
@@ -198,8 +188,7 @@ func (f field) allowed() string {
 	return oneOf(strings.Split(f.Unit, "|"))
 }
 
-// isAddress reports whether text is host:port with a numeric port up to 65535. The host
-// may be empty.
+// isAddress reports whether text is host:port with a numeric port up to 65535; the host may be empty.
 func isAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)
 	_, notNumber := strconv.ParseUint(port, 10, 16)

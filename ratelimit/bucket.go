@@ -7,19 +7,15 @@ import (
 
 // Decision is the answer of a bucket to a request.
 type Decision struct {
-	// Allowed means that the bucket held a token.
 	Allowed bool
 	// Remaining is how many more requests are allowed at once.
-	Remaining int
-	// RetryAfter is the time until the next request is allowed; zero if this one was.
+	Remaining  int
 	RetryAfter time.Duration
-	// ResetAfter is the time until one more request is allowed than Remaining says: zero
-	// while the bucket is full, RetryAfter once it is empty.
+	// ResetAfter is the time until one more request is allowed than Remaining says; zero while the bucket is full.
 	ResetAfter time.Duration
 }
 
-// take is the generic cell rate algorithm. full is when the bucket will be full again,
-// which is its whole state.
+// take is the generic cell rate algorithm. Its whole state is when the bucket will be full again.
 func (r Rate) take(full time.Time, tokens int, now time.Time) (time.Time, Decision) {
 	if full.Before(now) {
 		full = now
@@ -41,13 +37,11 @@ func (r Rate) state(full time.Duration) Decision {
 	return Decision{Allowed: left > 0, Remaining: left, ResetAfter: max(0, min(full, next))}
 }
 
-// generationTTL is how long a generation of buckets accepts new ones. It is longer than
-// any bucket takes to fill, so a bucket that is dropped was full.
+// generationTTL is longer than any bucket takes to fill, so a bucket that is dropped was full.
 const generationTTL = 2 * time.Minute
 
-// Buckets are token buckets of this process, by key. They are safe for concurrent use.
-// Buckets that are unused for one or two generations are dropped: they are full by then,
-// unless a flood of new keys ended a generation early.
+// Buckets are token buckets of this process, by key. They are safe for concurrent use. Unused ones are dropped
+// after one or two generations: they are full by then, unless a flood of new keys ended a generation early.
 type Buckets[Key comparable] struct {
 	mu         sync.Mutex
 	began      time.Time

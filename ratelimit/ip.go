@@ -10,13 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// IPLimiter limits requests per IP address, in this process: requests of free routes, and
-// payments. It stores no address, only a hash with a seed that is lost with the process.
+// IPLimiter limits free requests and payments per IP address, in this process. It stores no address, only a
+// hash with a seed that is lost with the process.
 type IPLimiter struct {
 	rate    Rate
 	trusted []netip.Prefix
-	// buckets holds the buckets of free routes, payments those for payments: a flood of
-	// one kind does not drop the buckets of the other.
+	// A flood of free requests does not drop the buckets of payments, and the other way round.
 	buckets   *Buckets[uint64]
 	payments  *Buckets[paymentKey]
 	seed      maphash.Seed
@@ -28,9 +27,8 @@ type paymentKey struct {
 	bucket  Bucket
 }
 
-// NewIPLimiter allows each address perMinute requests a minute, with a burst of a third
-// of them; zero for no limit. Only proxies in the trusted networks may name the address
-// of a client in X-Forwarded-For.
+// NewIPLimiter allows each address perMinute requests, a third of them in a burst; zero for no limit. Only trusted
+// proxies may name the address of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
 	return &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
@@ -66,12 +64,11 @@ func (a *IPLimiter) count(b Bucket, d Decision) Decision {
 	if !d.Allowed {
 		outcome = outcomeBucket
 	}
-	a.decisions.count(planAnonymous, b, outcome)
+	a.decisions.of(planAnonymous, b, outcome).Inc()
 	return d
 }
 
-// client returns the last address of the route that is not a trusted proxy. The
-// addresses before it are unverified claims of that client.
+// client returns the last address that is no trusted proxy. Those before it are unverified claims of it.
 func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	address := peer.Unmap()
 	if !a.TrustsProxy(address) {

@@ -14,20 +14,16 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// backOffInterval is how long the limiter sends nothing to Redis after an error. Then
-// one request tries again, while the others keep using local buckets.
+// backOffInterval is how long nothing is sent to Redis after an error, before one request tries again.
 const backOffInterval = 250 * time.Millisecond
 
 // Options configures a Limiter.
 type Options struct {
-	// Pipeline sends commands to Redis.
 	Pipeline *cache.Pipeline
-	// PerProcess keeps buckets in each process instead of Redis. Quotas always hold for
-	// all processes.
+	// PerProcess keeps buckets in each process instead of Redis, but no quotas.
 	PerProcess bool
-	// Logger receives a line when the limiter falls back and when it recovers.
-	Logger  *slog.Logger
-	Metrics prometheus.Registerer
+	Logger     *slog.Logger
+	Metrics    prometheus.Registerer
 }
 
 // Limiter enforces buckets and quotas. It is safe for concurrent use.
@@ -36,8 +32,8 @@ type Limiter struct {
 	perProcess bool
 	buckets    *Buckets[string]
 	quotas     localQuotas
-	// madeAt is when the limiter was made. retryAt is how long after that Redis is tried again,
-	// in nanoseconds, and zero while it answers. Setting the machine's clock moves neither.
+	// retryAt is how long after madeAt Redis is tried again, in nanoseconds, and zero while it answers. Setting
+	// the machine's clock moves neither.
 	madeAt  time.Time
 	retryAt atomic.Int64
 	logger  *slog.Logger
@@ -60,8 +56,7 @@ type Request struct {
 	Caller string
 	Limits Limits
 	Bucket Bucket
-	// Further is how many tokens are taken beside the request's own, for requests that follow and
-	// have a Further of -1: all of them are within the limit, or none takes a token.
+	// Further is how many tokens are taken, all or none, for requests that follow and have a Further of -1.
 	Further int
 	// Plan labels the metrics. It sets no limit: Limits do.
 	Plan Plan
@@ -82,8 +77,7 @@ func (r Request) tokens() int { return min(1+r.Further, r.Limits.Rate(r.Bucket).
 // Allowed reports whether the request is within all its limits.
 func (g Grant) Allowed() bool { return g.Decision.Allowed && !g.Quota.Refused }
 
-// Take takes a token from the bucket and reserves a response of the month. A refused
-// request uses nothing of the month.
+// Take takes a token from the bucket and a response of the month, unless it refuses the request.
 func (l *Limiter) Take(ctx context.Context, r Request, now time.Time) Grant {
 	grant, ok := l.tryShared(ctx, r, now)
 	if !ok {
@@ -128,8 +122,7 @@ func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
 	return l.buckets.Peek(localKey(r), r.Limits.Rate(r.Bucket), now)
 }
 
-// tryShared takes from Redis. It returns false when Redis does not answer, or did not
-// answer a moment ago.
+// tryShared takes from Redis. It returns false when that does not answer, or did not a moment ago.
 func (l *Limiter) tryShared(ctx context.Context, r Request, now time.Time) (Grant, bool) {
 	if !l.mayTry() {
 		return Grant{}, false
@@ -175,8 +168,7 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 	return grant, nil
 }
 
-// takeBucket takes a token where buckets are kept. piggyback is a command that goes to
-// Redis in the same round trip; nil for none.
+// takeBucket takes a token where buckets are kept. piggyback goes to Redis in the same round trip.
 func takeBucket(
 	ctx context.Context, l *Limiter, r Request, piggyback redis.Cmder, now time.Time,
 ) (Decision, error) {
@@ -205,8 +197,7 @@ func (l *Limiter) takeLocal(r Request, now time.Time) Grant {
 
 func localKey(r Request) string { return r.Caller + ":" + string(r.Bucket) }
 
-// mayTry reports whether a request may use Redis: always while Redis answers, otherwise
-// one request per backOffInterval.
+// mayTry reports whether a request may use Redis, which one may in a backOffInterval after an error.
 func (l *Limiter) mayTry() bool {
 	at := l.retryAt.Load()
 	if at == 0 {

@@ -1,63 +1,52 @@
 package ratelimit
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
 )
 
-// decision holds the labels of a decision. Callers are not labels: their number is not bounded.
-type decision struct {
-	plan    Plan
-	bucket  Bucket
-	outcome string
-}
-
-// The outcomes of a decision.
 const (
 	outcomeAllowed = "allowed"
 	outcomeBucket  = "bucket_empty"
 	outcomeQuota   = "quota_used_up"
 )
 
-// Values of the label plan for a caller without a plan, and for a plan that only newer
-// versions know.
+// Values of the label plan for a caller without a plan, and for a plan of newer versions.
 const (
 	planAnonymous Plan = "anonymous"
 	planOther     Plan = "other"
 )
 
-// decisions holds a counter for each combination of labels.
-type decisions map[decision]prometheus.Counter
+// decisions counts decisions. Callers are not labels: their number is not bounded.
+type decisions struct{ *prometheus.CounterVec }
 
+// newDecisions returns counters that are zero, so that they are shown before the first decision.
 func newDecisions(registerer prometheus.Registerer) decisions {
-	counted := telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
-		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")
-	all := decisions{}
-	add := func(plan Plan, bucket Bucket, outcomes ...string) {
-		for _, outcome := range outcomes {
-			all[decision{plan, bucket, outcome}] = counted.WithLabelValues(string(plan), string(bucket), outcome)
+	d := decisions{telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
+		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")}
+	for _, outcome := range []string{outcomeAllowed, outcomeBucket} {
+		for _, bucket := range []Bucket{Free, Payment, ContractPayment} {
+			d.of(planAnonymous, bucket, outcome)
 		}
 	}
 	for _, plan := range append(Plans(), planOther) {
 		for _, bucket := range []Bucket{Standard, Detail} {
-			add(plan, bucket, outcomeAllowed, outcomeBucket, outcomeQuota)
+			for _, outcome := range []string{outcomeAllowed, outcomeBucket, outcomeQuota} {
+				d.of(plan, bucket, outcome)
+			}
 		}
 	}
-	for _, bucket := range []Bucket{Free, Payment, ContractPayment} {
-		add(planAnonymous, bucket, outcomeAllowed, outcomeBucket)
-	}
-	return all
+	return d
 }
 
-func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
-	counter, known := d[decision{plan, bucket, outcome}]
-	if !known {
-		counter, known = d[decision{planOther, bucket, outcome}]
+func (d decisions) of(plan Plan, bucket Bucket, outcome string) prometheus.Counter {
+	if plan != planAnonymous && !slices.Contains(Plans(), plan) {
+		plan = planOther
 	}
-	if known {
-		counter.Inc()
-	}
+	return d.WithLabelValues(string(plan), string(bucket), outcome)
 }
 
 type metrics struct {
@@ -89,5 +78,5 @@ func (m metrics) observe(g Grant) {
 	case g.Quota.Refused:
 		outcome = outcomeQuota
 	}
-	m.decisions.count(g.Request.Plan, g.Request.Bucket, outcome)
+	m.decisions.of(g.Request.Plan, g.Request.Bucket, outcome).Inc()
 }

@@ -25,8 +25,7 @@ const (
 	PayPerRequest Plan = "pay-per-request"
 )
 
-// planTable returns the limits of every plan. The first row also serves a plan that
-// only a newer version knows. Tokens may have any plan but PayPerRequest.
+// planTable returns the limits of every plan. The first row also serves a plan that only newer versions know.
 func planTable() [4]planRow {
 	return [4]planRow{
 		{Developer, Limits{Month: 3_000, Standard: Rate{30, 10}, Detail: Rate{10, 5}}},
@@ -54,8 +53,7 @@ func Plans() []Plan {
 // PlanDescription is a row of the table of plans, for people.
 type PlanDescription struct {
 	Name string
-	// Month is how many answers a month includes. Standard and Detail are the sizes of the
-	// buckets of standard and of plus routes.
+	// Month is how many answers a month includes, Standard and Detail are the sizes of buckets.
 	Month, Standard, Detail string
 }
 
@@ -117,7 +115,6 @@ func PaymentRate(b Bucket) Rate {
 
 // Rate is the size of a bucket. Both fields are positive in a rate that is enforced.
 type Rate struct {
-	// PerMinute is how many requests a minute are allowed on average.
 	PerMinute int `msgpack:"r"`
 	// Burst is how many requests a full bucket allows at once.
 	Burst int `msgpack:"b"`
@@ -144,9 +141,8 @@ type Limits struct {
 	Detail   Rate  `msgpack:"d"`
 }
 
-// LimitsFromRow returns limits from their stored form: the quota of a month, then
-// requests a minute and burst of the standard and of the detail bucket. It returns nil
-// for a row that is not of that form.
+// LimitsFromRow returns limits from their stored form: the quota of a month, then requests a minute and burst of
+// the standard and of the detail bucket; nil for another row.
 func LimitsFromRow(row []uint32) *Limits {
 	if len(row) != 5 || slices.Contains(row[1:], 0) {
 		return nil

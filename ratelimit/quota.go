@@ -7,7 +7,6 @@ import (
 
 // Month is a calendar month in UTC.
 type Month struct {
-	// Begin is its first moment.
 	Begin time.Time
 }
 
@@ -25,12 +24,10 @@ func (m Month) String() string { return m.Begin.Format("2006-01") }
 
 // Quota is the use of a month by a caller.
 type Quota struct {
-	// Month is the month that the request falls into.
 	Month Month
 	// Limit is how many responses the month includes; zero for no quota.
 	Limit int64
-	// Used is how many of them are used or reserved.
-	Used int64
+	Used  int64
 	// Refused means that the quota was used up before the request.
 	Refused bool
 }
@@ -38,15 +35,13 @@ type Quota struct {
 // Remaining returns how many responses are left.
 func (q Quota) Remaining() int64 { return max(0, q.Limit-q.Used) }
 
-// localQuotas holds the last known counts of the month, by caller. While Redis is
-// unavailable, this process counts on from them.
+// localQuotas holds the last known counts of the month, from which the process counts on without Redis.
 type localQuotas struct {
 	mu    sync.Mutex
 	month Month
 	used  map[string]int64
 }
 
-// set stores a count that Redis has returned.
 func (l *localQuotas) set(caller string, q Quota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +64,6 @@ func (l *localQuotas) reserve(caller string, limit int64, month Month) Quota {
 	return q
 }
 
-// refund counts one response less.
 func (l *localQuotas) refund(caller string, month Month) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// pipelineClient sends the commands of redis_rate through a pipeline, and another command
-// in the round trip of the first.
+// pipelineClient sends the commands of redis_rate through a pipeline, and another in their round trip.
 type pipelineClient struct {
 	redis.Cmdable
 
@@ -57,9 +56,7 @@ func scriptCommand(ctx context.Context, name, script string, keys []string, args
 	return command
 }
 
-// refund decrements the count of a month, unless the count was lost.
-//
-// KEYS: count.
+// refund decrements the count of a month, unless the count was lost. KEYS: count.
 var refund = redis.NewScript(`
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 if used == 0 then return 0 end
@@ -74,13 +71,11 @@ func refundShared(ctx context.Context, p *cache.Pipeline, key cache.Key) (int64,
 	return used, nil
 }
 
-// clockTolerance is how far beyond its window a bucket may claim to be full again. A later
-// time means that the clock of Redis was set back, or that the clock of a new primary
-// runs behind. Such a bucket would refuse every request until then, so it is reset.
+// clockTolerance is how far beyond its window a bucket may claim to be full again. A later time means that the
+// clock of Redis was set back: the bucket would refuse every request until then, so it is reset.
 const clockTolerance = time.Second
 
-// takeShared takes tokens from a bucket in Redis; zero tokens return its state. piggyback
-// is sent in the same round trip; nil for none.
+// takeShared takes tokens from a bucket in Redis, zero to read its state, with piggyback in the round trip.
 func takeShared(
 	ctx context.Context, p *cache.Pipeline, r Request, tokens int, piggyback redis.Cmder,
 ) (Decision, error) {

@@ -17,8 +17,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// Limits of the export. Spans that do not fit the queue are dropped, so that no request
-// waits for a collector.
+// Limits of the export. Spans that do not fit the queue are dropped, so that no request waits.
 const (
 	maxQueuedSpans  = 4096
 	exportBatchSize = 512
@@ -33,11 +32,9 @@ type ExportOptions struct {
 	// Headers are sent with every export; they may contain credentials.
 	Headers map[string]string
 	// Ratio is the share of traces started here that are recorded, from 0 to 1.
-	Ratio float64
-	// Service names this process in traces, Role is the command that it runs.
+	Ratio         float64
 	Service, Role string
-	// Logger gets failed exports.
-	Logger *slog.Logger
+	Logger        *slog.Logger
 }
 
 // NewTracer returns a tracer whose spans are sent to the collector in the background.

@@ -9,25 +9,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Latency returns the options of a histogram of durations that a caller waits for, with buckets
-// from 100 µs to 10 s. All such histograms share the buckets, so that they can be compared.
+// Latency returns the options of a histogram of durations that a caller waits for, with common buckets.
 func Latency(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
 		0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 	}}
 }
 
-// Work returns the options of a histogram of background work, with buckets from 10 ms to
-// 10 minutes.
+// Work returns the options of a histogram of background work, with buckets from 10 ms to 10 minutes.
 func Work(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
 		0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150, 300, 600,
 	}}
 }
 
-// Register registers a metric, or returns the registered one of the same name, so that
-// parts that exist twice in a process share their metrics. A nil registerer registers
-// nothing. It panics if another kind of metric has the name.
+// Register registers a metric, or returns the registered one of the same name, which parts of a process share. A
+// nil registerer registers nothing. It panics if another kind of metric has the name.
 func Register[M prometheus.Collector](registerer prometheus.Registerer, metric M) M {
 	if registerer == nil {
 		return metric

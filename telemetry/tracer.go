@@ -16,8 +16,7 @@ type Tracer struct {
 	shutdown func(context.Context) error
 }
 
-// Start starts a child of the span in ctx. Without a recorded span in ctx it creates
-// none, so background work is traced only below StartRoot.
+// Start starts a child of the span in ctx. Without one that is recorded it creates none.
 func (t *Tracer) Start(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, Span{}
@@ -34,9 +33,8 @@ func (t *Tracer) StartRoot(ctx context.Context, name string, kind trace.SpanKind
 	return ctx, Span{span}
 }
 
-// StartServer starts the span of an incoming request. carrier holds the headers
-// traceparent and tracestate of the caller: the span joins the trace of a trusted caller,
-// which also decides whether it is recorded, and only links to any other caller's.
+// StartServer starts the span of an incoming request. It joins the trace in carrier, the headers of the caller, if
+// the caller is trusted, who also decides whether it is recorded, and else only links to it.
 func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCarrier, trusted bool) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -52,8 +50,7 @@ func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCar
 	return ctx, Span{span}
 }
 
-// Inject returns the position in the trace of ctx as text that can be queued, in the form
-// of a traceparent header; empty unless the trace is recorded.
+// Inject returns the position in the trace of ctx as a traceparent; empty unless the trace is recorded.
 func (t *Tracer) Inject(ctx context.Context) string {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
@@ -102,8 +99,7 @@ func (s Span) Count(what string, n int) {
 	}
 }
 
-// SetError marks the span as failed. reason comes from a closed set, and contains nothing
-// that a caller sent.
+// SetError marks the span as failed. reason comes from a closed set.
 func (s Span) SetError(reason string) {
 	if s.Recorded() {
 		s.span.SetStatus(codes.Error, reason)

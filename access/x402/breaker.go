@@ -8,21 +8,17 @@ import (
 )
 
 const (
-	// breakerThreshold is how many consecutive failures open a breaker, and breakerTimeout
-	// how long it stays open before one call tries again.
+	// breakerThreshold failures in a row open a breaker for breakerTimeout, after which one call tries again.
 	breakerThreshold = 5
 	breakerTimeout   = 10 * time.Second
-	// breakerPayers is from how many payers these failures must come, unless the
-	// facilitator cannot be reached: one payer's payments may fail for what is in them.
+	// breakerPayers is from how many payers these must come, unless the facilitator cannot be reached.
 	breakerPayers = 3
-	// defaultBusyWait is how long no call is made after a 429 without Retry-After, and
-	// maxBusyWait the maximum for one with it.
+	// defaultBusyWait is the wait after a 429 without Retry-After, and maxBusyWait the maximum for one with it.
 	defaultBusyWait = time.Second
 	maxBusyWait     = 30 * time.Second
 )
 
 type busyError struct {
-	// wait is the time until it may be called again.
 	wait time.Duration
 }
 
@@ -33,14 +29,12 @@ type breaker struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// failures counts the failures since the last answer, and payers holds up to
-	// breakerPayers of those whose payments failed. unreached means that one of the calls
-	// did not reach the facilitator.
+	// failures counts the failures since the last answer, and payers holds up to breakerPayers of those whose
+	// payments failed. unreached means that one of the calls did not reach the facilitator.
 	failures  int
 	payers    map[string]bool
 	unreached bool
-	// openUntil is when the next call may try; zero while the breaker is closed. trying
-	// means that one does.
+	// openUntil is when the next call may try; zero while the breaker is closed. trying means that one does.
 	openUntil time.Time
 	trying    bool
 	// busyUntil is the time before which the facilitator wants no calls.
@@ -51,8 +45,7 @@ func newBreaker(now func() time.Time) *breaker {
 	return &breaker{now: now, payers: map[string]bool{}}
 }
 
-// call makes a call, unless the breaker is open or the facilitator is busy; the error is
-// errNotSent then. vouched means that the payment is known to be signed by its payer.
+// call makes a call, unless the breaker is open or the facilitator is busy: the error is errNotSent then.
 func (b *breaker) call(payer string, vouched bool, ask func() (verdict, error)) (verdict, error) {
 	b.mu.Lock()
 	err := b.check()
@@ -86,8 +79,8 @@ func (b *breaker) check() error {
 	return nil
 }
 
-// record takes the outcome of a call into account. A payment that only a contract can
-// check says nothing about the facilitator unless it was answered or not reached.
+// record takes the outcome of a call into account. A failure with a payment that only a contract can check
+// says nothing about the facilitator, unless that was not reached.
 func (b *breaker) record(payer string, vouched bool, err error) {
 	b.trying = false
 	busy, isBusy := errors.AsType[*busyError](err)

@@ -27,10 +27,8 @@ const (
 )
 
 const (
-	// searchBlocks is how many blocks are searched for a transfer: hours on networks with
-	// low fees, while an authorization is valid for minutes.
+	// searchBlocks is hours on networks with low fees, while an authorization is valid for minutes.
 	searchBlocks = 10_000
-	// chainTimeout bounds one check of a payment on the chain.
 	chainTimeout = 3 * time.Second
 	maxRPCBytes  = 8 << 20
 )
@@ -48,7 +46,6 @@ const (
 	statusSpent chainStatus = "spent"
 )
 
-// chain is an RPC endpoint of the network.
 type chain struct {
 	url    string
 	client *http.Client
@@ -61,19 +58,14 @@ func newChain(address string) *chain {
 }
 
 type log struct {
-	// Address is the contract that emitted the event.
-	Address string `json:"address"`
-	// Topics are the kind of the event and its indexed values, as 0x and 64 hexadecimal digits.
-	Topics []string `json:"topics"`
-	// Data holds the other values of the event, in hexadecimal digits after 0x.
-	Data string `json:"data"`
-	// LogIndex is the place of the event in its block, a hexadecimal number from 0x0 on.
-	LogIndex    string `json:"logIndex"`
-	Transaction string `json:"transactionHash"`
+	Address     string   `json:"address"`
+	Topics      []string `json:"topics"`
+	Data        string   `json:"data"`
+	LogIndex    string   `json:"logIndex"`
+	Transaction string   `json:"transactionHash"`
 }
 
-// status returns the status of a payment and the transaction that paid it. Without an
-// endpoint the status is unknown.
+// status returns the status of a payment, unknown without an endpoint, and the transaction that paid it.
 func (c *chain) status(ctx context.Context, p governance.Payment) (chainStatus, string, error) {
 	if c == nil {
 		return statusUnknown, "", nil
@@ -141,8 +133,8 @@ func (c *chain) uses(ctx context.Context, p governance.Payment) ([]log, error) {
 	return uses, err
 }
 
-// transferred reports whether the event after the use is the transfer to the payee. A
-// transfer elsewhere in the transaction could belong to another payment.
+// transferred reports whether the event after the use is the transfer to the payee: one elsewhere in the
+// transaction could belong to another payment.
 func (c *chain) transferred(ctx context.Context, use log, p governance.Payment) (bool, error) {
 	var receipt struct {
 		Status string `json:"status"`
@@ -173,7 +165,6 @@ func isTransfer(l log, p governance.Payment) bool {
 		value.String() == p.Units
 }
 
-// call makes one JSON-RPC request and decodes its result.
 func (c *chain) call(ctx context.Context, method string, params []any, result any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -215,8 +206,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// errNoResult means that an endpoint does not know the requested object, for instance
-// because it lags behind the chain.
+// errNoResult means that an endpoint does not know an object, for instance because it lags behind.
 var errNoResult = errors.New("no result")
 
 // padAddress returns an address as a 32-byte word.

@@ -17,8 +17,7 @@ import (
 // Response is the HTTP response that a payment is for.
 type Response struct {
 	Header map[string]string `msgpack:"h"`
-	// Body is the content; it may be empty.
-	Body []byte `msgpack:"b"`
+	Body   []byte            `msgpack:"b"`
 }
 
 // Charge is the payment of one request. It is for one goroutine.
@@ -37,8 +36,7 @@ type Charge struct {
 // Payer returns the address of the payer, in lower case.
 func (c *Charge) Payer() string { return c.payment.Payer }
 
-// StoredResponse returns the response that the payment was already charged for. It returns
-// false for a new payment, and when the response is lost: Settle stores it again.
+// StoredResponse returns the response that the payment was already charged for, unless it is new or lost.
 func (c *Charge) StoredResponse() (Response, bool) {
 	if c.first == nil {
 		return Response{}, false
@@ -55,16 +53,12 @@ func (c *Charge) Receipt() string {
 
 // receipt is the result of a settlement, in the form of the protocol.
 type receipt struct {
-	// Success says whether the payment is settled.
-	Success bool `json:"success"`
-	// ErrorReason is the error code of a refusal; empty for a success.
+	Success     bool   `json:"success"`
 	ErrorReason string `json:"errorReason,omitempty"`
-	// Payer is the address that pays, in lower case.
-	Payer string `json:"payer"`
+	Payer       string `json:"payer"`
 	// Transaction is the hash of the transfer; it is empty when there is none or it is not known.
 	Transaction string `json:"transaction"`
-	// Network is eip155:<chain id>.
-	Network string `json:"network"`
+	Network     string `json:"network"`
 }
 
 func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool, fingerprint string) (*Charge, error) {
@@ -93,8 +87,7 @@ func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool,
 	return nil, pending(nil)
 }
 
-// resumeExpired continues a payment that no longer matches the terms, but did when it was
-// first sent.
+// resumeExpired continues a payment that matched the terms when it was first sent.
 func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Charge, error) {
 	known, err := c.gate.store.Payment(ctx, id)
 	if errors.Is(err, cache.ErrUnavailable) {
@@ -142,8 +135,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	return nil, c.gate.require(c.request, reply.reason)
 }
 
-// replay loads the stored response of a settled payment. If it is lost, one request builds
-// it again.
+// replay loads the stored response of a settled payment. If it is lost, one request builds it again.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
 	kept, err := c.gate.store.LeasePaidResponse(ctx, c.payment.ID, c.lease)
@@ -175,8 +167,7 @@ func (c *Charge) resume(ctx context.Context) (*Charge, error) {
 	return c.replay(ctx)
 }
 
-// Release ends a charge without a response to pay for: the payment may be used again.
-// After Settle it does nothing.
+// Release ends a charge without a response to pay for: the payment may be used again. Not after Settle.
 func (c *Charge) Release(ctx context.Context) {
 	if c.ended {
 		return
@@ -184,13 +175,11 @@ func (c *Charge) Release(ctx context.Context) {
 	c.ended = true
 	ctx = context.WithoutCancel(ctx)
 	if err := c.gate.store.ReleasePayment(ctx, c.payment.ID, c.lease); err != nil {
-		// The lease expires by itself.
 		c.gate.logger.LogAttrs(ctx, slog.LevelWarn, "payment lease not released, it expires by itself", slog.String("payment", c.payment.ID), slog.Any("error", err))
 	}
 }
 
-// Settle charges the payment for a response, which may be sent if the error is nil. The
-// error is a RefusedError.
+// Settle charges the payment for a response, to be sent if there is no error, which is a RefusedError.
 func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	// The payment is charged even if the client disconnects now.
 	ctx = context.WithoutCancel(ctx)
@@ -221,9 +210,8 @@ func (c *Charge) keepAgain(ctx context.Context, answer Response) error {
 	return nil
 }
 
-// prepare stores the response before anything is charged, so that it outlives this
-// process. The stored state says that the attempt is unanswered, which is true if the
-// process dies during the attempt.
+// prepare stores the response before anything is charged, so that it outlives this process. The stored state
+// says that the attempt is unanswered, which is true if the process dies during it.
 func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Response) error {
 	kept, err := encodeAnswer(answer)
 	if err != nil {

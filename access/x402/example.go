@@ -1,7 +1,6 @@
 package x402
 
-// ExampleRefusal returns a refusal of the kind Required, InProgress or Pending as a
-// caller gets it, with invented terms. It is for documents.
+// ExampleRefusal returns a refusal of the kind Required, InProgress or Pending, for documents.
 func ExampleRefusal(kind Kind) *RefusedError {
 	switch kind {
 	case InProgress:

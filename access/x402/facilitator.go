@@ -19,12 +19,10 @@ import (
 	"pnyx/governance"
 )
 
-// maxVerdictBytes bounds what a facilitator may answer.
 const maxVerdictBytes = 1 << 20
 
 var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
-// Errors of a facilitator.
 var (
 	// errNotSent is a request that did not reach the facilitator: nothing was charged.
 	errNotSent = errors.New("the facilitator was not reached")
@@ -33,7 +31,6 @@ var (
 	errBroken   = errors.New("the connection failed")
 )
 
-// facilitator checks payments and submits them to the chain.
 type facilitator struct {
 	// base is the address before a call's name; a query of it, as a key, stays behind.
 	base           *url.URL
@@ -46,7 +43,6 @@ type facilitator struct {
 	observeRequest func(call string, began time.Time, err error)
 }
 
-// verdict is the answer of a facilitator about a payment.
 type verdict struct {
 	yes         bool
 	reason      string
@@ -72,9 +68,8 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	}, nil
 }
 
-// verify requests whether a payment could be charged. It repeats the request once after a
-// failed connection, since verifying changes nothing. vouched means that the payment is
-// known to be signed by its payer.
+// verify requests whether a payment could be charged, once more after a failed connection. vouched means that
+// the payment is known to be signed by its payer.
 func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
 	defer cancel()
@@ -86,8 +81,7 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 	return reply, err
 }
 
-// settle requests that a payment be charged. It repeats the request once, only when the facilitator
-// reports that the transfer is in progress. The facilitator has verified the payment before.
+// settle requests that a verified payment be charged, once more only where the transfer is in progress.
 func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
 	defer cancel()
@@ -144,8 +138,7 @@ func (f *facilitator) post(
 
 var errUnusable = errors.New("no verdict in the answer")
 
-// readVerified parses an answer to verify. A refusal counts with any HTTP status, an
-// approval only with 200.
+// readVerified parses an answer to verify. A refusal counts with any HTTP status, an approval only with 200.
 func readVerified(answered []byte, good bool) (verdict, error) {
 	var reply struct {
 		IsValid       *bool  `json:"isValid"`

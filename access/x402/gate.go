@@ -18,20 +18,15 @@ import (
 
 // Options configures a Gate.
 type Options struct {
-	Terms Terms
-	Store *accounts.Store
-	// FacilitatorURL is the facilitator that verifies and submits payments.
+	Terms          Terms
+	Store          *accounts.Store
 	FacilitatorURL string
-	// RPCURL is an RPC endpoint of the network, to find the outcome of settlements that the
-	// facilitator did not answer; empty for none.
+	// RPCURL finds the outcome of settlements that the facilitator did not answer; empty for no endpoint.
 	RPCURL string
-	// VerifyTimeout and SettleTimeout bound calls of the facilitator, WorkTimeout the work
-	// on one response.
+	// VerifyTimeout and SettleTimeout bound calls of the facilitator, WorkTimeout the work on a response.
 	VerifyTimeout, SettleTimeout, WorkTimeout time.Duration
-	// Logger receives the outcome of every settlement, and what fails.
-	Logger *slog.Logger
-	// Metrics registers the metrics of payments; it is required.
-	Metrics prometheus.Registerer
+	Logger                                    *slog.Logger
+	Metrics                                   prometheus.Registerer
 }
 
 // Gate accepts payments. It is safe for concurrent use.
@@ -46,22 +41,18 @@ type Gate struct {
 	now         func() time.Time
 }
 
-// leaseMargin is added to the sum of all timeouts for the TTL of a lease: for the writes
-// of a settlement, and what is not bounded.
+// leaseMargin is added to all timeouts for the TTL of a lease, for the writes and what is not bounded.
 const leaseMargin = 2*storeTimeout + 2*time.Second
 
-// MaxDuration returns how long the answer to a request with a payment may take, by the
-// timeouts of Options.
+// MaxDuration returns how long the answer to a request with a payment may take.
 func MaxDuration(verify, work, settle time.Duration) time.Duration {
 	return verify + work + settle + 2*chainTimeout + leaseMargin
 }
 
-// storeTimeout bounds a write of the outcome of a settlement: longer than for a response,
-// because the write must not get lost.
+// storeTimeout bounds a write of the outcome of a settlement, which must not get lost.
 const storeTimeout = 3 * time.Second
 
-// New returns a gate, or an error that lists all problems of the terms. The forms of single
-// settings are checked before.
+// New returns a gate, or an error that lists all problems of the terms.
 func New(o Options) (*Gate, error) {
 	t, err := newPriceTable(o.Terms)
 	if err != nil {
@@ -83,8 +74,7 @@ func New(o Options) (*Gate, error) {
 
 // Request is a request that is paid for.
 type Request struct {
-	// RouteID is the id of the route; of several that are paid for together, their ids
-	// joined by plus signs.
+	// RouteID is the id of the route, or the ids of routes that are paid for together, joined by plus signs.
 	RouteID string
 	// URL is the resource in the challenge: a path of the service, or an address.
 	URL string
@@ -115,8 +105,7 @@ func (g *Gate) mismatch(r Request, p Payment) *RefusedError {
 	return refusal
 }
 
-// Read returns the payment in a header. It sends no request. The error is a RefusedError: the
-// header is malformed, or the payer has not signed the payment.
+// Read returns the payment in a header. The RefusedError says that it is malformed or not signed by its payer.
 func (g *Gate) Read(r Request, header string) (Payment, error) {
 	p, refusal := parsePayment(header)
 	if refusal != nil {
@@ -155,8 +144,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error)
 	return c.enter(ctx, known, mine, p.fingerprint)
 }
 
-// MaxDuration returns how long the answer to a request with a payment may take, which is
-// also the TTL of a lease.
+// MaxDuration returns the TTL of a lease, for which the answer to a request with a payment may take.
 func (g *Gate) MaxDuration() time.Duration { return g.lease }
 
 // Close closes the idle connections to facilitator and chain.

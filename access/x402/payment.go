@@ -15,21 +15,16 @@ import (
 	"pnyx/governance"
 )
 
-// MaxHeaderBytes is the maximum length of a payment header. A typical one takes a
-// kilobyte, with the signature of a contract wallet several.
+// MaxHeaderBytes bounds a payment header: a typical one takes 1 KB, one of a contract wallet several.
 const MaxHeaderBytes = 16 << 10
 
 // authorization is the EIP-3009 message that was signed.
 type authorization struct {
-	// From is the address of the payer, in any letter case.
 	From string `json:"from"`
-	// To is the address of the payee, in any letter case.
-	To string `json:"to"`
+	To   string `json:"to"`
 	// Value is the amount in the token's smallest units, a decimal integer.
-	Value string `json:"value"`
-	// ValidAfter is when the authorization becomes valid, in seconds since 1970.
-	ValidAfter string `json:"validAfter"`
-	// ValidBefore is when the authorization expires, in seconds since 1970.
+	Value       string `json:"value"`
+	ValidAfter  string `json:"validAfter"`
 	ValidBefore string `json:"validBefore"`
 	// Nonce is chosen by the payer: 0x and 64 hexadecimal digits, usable once per payer.
 	Nonce string `json:"nonce"`
@@ -37,7 +32,6 @@ type authorization struct {
 
 // exactPayload is what the scheme adds to a payment.
 type exactPayload struct {
-	// Signature signs the authorization: 0x and at least 130 hexadecimal digits.
 	Signature     string        `json:"signature"`
 	Authorization authorization `json:"authorization"`
 }
@@ -47,27 +41,23 @@ type Payment struct {
 	accepted    map[string]any
 	payload     exactPayload
 	fingerprint string
-	// mismatch is why the payment does not fit the present terms; empty if it does. differing are the
-	// fields in which the accepted terms are not these.
+	// mismatch is why the payment does not fit the present terms, and differing which accepted fields do not.
 	mismatch  string
 	differing []string
 
 	validAfter, validBefore time.Time
 }
 
-// NeedsContract reports whether only the payer's contract can check the signature. That
-// of any other payment is checked.
+// NeedsContract reports whether only the payer's contract can check the signature.
 func (p *Payment) NeedsContract() bool {
 	return len(p.payload.Signature) != 2+2*plainSignatureBytes
 }
 
 // envelope is the JSON of a payment header.
 type envelope struct {
-	// X402Version is the version of the protocol; only 2 is accepted.
-	X402Version float64 `json:"x402Version"`
-	// Accepted holds the terms that the payer accepts, an object.
-	Accepted json.RawMessage `json:"accepted"`
-	Payload  exactPayload    `json:"payload"`
+	X402Version float64         `json:"x402Version"`
+	Accepted    json.RawMessage `json:"accepted"`
+	Payload     exactPayload    `json:"payload"`
 }
 
 var (
@@ -77,8 +67,6 @@ var (
 	signatureForm = regexp.MustCompile(`^0x([0-9a-fA-F]{2}){65,}$`)
 )
 
-// parsePayment parses a payment header. It refuses a header that is not a payment of this
-// protocol, version and scheme.
 func parsePayment(header string) (Payment, *RefusedError) {
 	if len(header) > MaxHeaderBytes {
 		return Payment{}, malformed("the payment header is longer than " + strconv.Itoa(MaxHeaderBytes) + " bytes")
@@ -126,8 +114,7 @@ func (p *Payment) checkForm() *RefusedError {
 	return nil
 }
 
-// id returns what identifies the payment. Two signatures over the same nonce are one
-// payment, which can be charged once.
+// id returns what identifies the payment: two signatures over one nonce can be charged once.
 func (p *Payment) id(r Requirements) string {
 	auth := p.payload.Authorization
 	return strings.ToLower(strings.Join([]string{r.Network, r.Asset, auth.From, auth.Nonce}, "/"))
@@ -136,8 +123,7 @@ func (p *Payment) id(r Requirements) string {
 const (
 	// minValidity is how long an authorization must still be valid to be submitted.
 	minValidity = 6 * time.Second
-	// clockSlack is how far the clocks of callers may be ahead. It also limits how long
-	// payments have to be stored.
+	// clockSlack is how far the clocks of callers may be ahead. It limits how long payments are stored.
 	clockSlack = 10 * time.Minute
 )
 
@@ -159,8 +145,7 @@ func (p *Payment) match(r Requirements, now time.Time) {
 	}
 }
 
-// differing returns the fields, in order, in which the accepted terms are not the offered ones;
-// additional fields in extra are none.
+// differing returns the fields in which the accepted terms are not the offered ones, but for more in extra.
 func differing(accepted map[string]any, r Requirements) (fields []string) {
 	var offered map[string]any
 	text, _ := json.Marshal(r)         //nolint:errchkjson // a struct of texts and numbers
@@ -186,10 +171,8 @@ func differing(accepted map[string]any, r Requirements) (fields []string) {
 	return fields
 }
 
-// settlement returns the request body for a facilitator, to verify and to settle. It is
-// built from checked fields and from our own terms only, so that a facilitator cannot
-// parse it differently. Extensions are the terms' extensions, with the resource that they
-// describe, whatever the payer sent.
+// settlement returns the request body for a facilitator. It is built from checked fields and from our own terms
+// only, so that a facilitator cannot parse it differently. Extensions are the terms', with their resource.
 func (p *Payment) settlement(terms Challenge) ([]byte, error) {
 	payload := map[string]any{"x402Version": version, "accepted": terms.Accepts[0], "payload": p.payload}
 	if terms.Extensions != nil {

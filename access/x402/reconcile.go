@@ -16,14 +16,12 @@ import (
 )
 
 const (
-	// reconcileInterval is the time between checks of unresolved payments, and
-	// reconcileBatchSize the maximum number of them.
+	// reconcileInterval is the time between checks of unresolved payments, reconcileBatchSize their number.
 	reconcileInterval  = 2 * time.Second
 	reconcileBatchSize = 20
 )
 
-// ask requests the settlement of a payment, and checks the chain where the verdict of the
-// facilitator is not final.
+// ask requests the settlement of a payment, and checks the chain where that is not final.
 func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	e := evidence{blind: g.chain == nil}
 	if p.Attempts > 1 {
@@ -40,8 +38,7 @@ func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	return e
 }
 
-// probe collects evidence about an unresolved payment without charging it: only a repeated
-// request of the payer does that.
+// probe collects evidence about an unresolved payment: only a repeated request of the payer charges it.
 func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	e := evidence{blind: g.chain == nil}
 	g.checkChain(ctx, p, &e)
@@ -100,8 +97,7 @@ func (g *Gate) Reconcile(ctx context.Context) {
 	}
 }
 
-// record stores the new state of a payment. After an error the payment stays unresolved
-// and is checked again.
+// record stores the new state of a payment. After an error the payment is checked again.
 func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.PaymentLease) error {
 	step := accounts.PaymentUpdate{Payment: p, Lease: lease}
 	var err error
@@ -134,8 +130,7 @@ func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 	return g.store.SavePayment(ctx, step)
 }
 
-// checkFacilitator logs a warning when the facilitator does not support the terms.
-// Payments are accepted in any case: the facilitator may only be unreachable.
+// checkFacilitator warns of a facilitator that does not support the terms, but may only be unreachable.
 func (g *Gate) checkFacilitator(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, g.facilitator.verifyTimeout)
 	defer cancel()

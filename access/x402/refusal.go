@@ -9,7 +9,6 @@ import (
 // Kind classifies refusals by what the caller should do.
 type Kind string
 
-// The kinds of refusals.
 const (
 	// Required asks for a payment, or for another one, by the terms of the challenge.
 	Required Kind = "required"
@@ -17,8 +16,7 @@ const (
 	Malformed Kind = "malformed"
 	// InProgress is a payment that another request is using at the moment.
 	InProgress Kind = "inProgress"
-	// Pending is a payment whose settlement has no known outcome yet. The caller must send
-	// the same payment again, not a new one.
+	// Pending is a payment whose settlement has no known outcome yet: the caller must send the same again.
 	Pending Kind = "pending"
 	// Unavailable means that no payments are accepted at the moment. Nothing was charged.
 	Unavailable Kind = "unavailable"
@@ -26,17 +24,14 @@ const (
 
 // RefusedError says why a payment is refused.
 type RefusedError struct {
-	// Kind says what the caller should do.
 	Kind Kind
 	// Reason is the error code of the protocol; empty where it has none.
 	Reason  string
 	Message string
 	// Challenge holds the terms where the kind is Required; nil otherwise.
 	Challenge *Challenge
-	// Receipt is the value of the PAYMENT-RESPONSE header of a refused settlement; empty
-	// without one.
-	Receipt string
-	// RetryAfter is when the caller should try again; zero for no such time.
+	// Receipt is the PAYMENT-RESPONSE header of a refused settlement; empty without one.
+	Receipt    string
 	RetryAfter time.Duration
 	// Cause is the internal error, for the log; nil for none.
 	Cause error
@@ -53,15 +48,13 @@ func (r *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Cause }
 
-// The values of RefusedError.RetryAfter by kind.
 const (
 	retryInProgress  = 2 * time.Second
 	retryPending     = 5 * time.Second
 	retryUnavailable = 10 * time.Second
 )
 
-// Error codes of the protocol that this package sends or compares with. Facilitators may
-// send others.
+// Error codes of the protocol that this package sends or compares with.
 const (
 	reasonRequired    = "Payment required"
 	reasonNoMatch     = "No matching payment requirements"

@@ -17,9 +17,8 @@ const (
 	typeAuthorization = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
-// plainSignatureBytes is the length of the signature of a plain account: r, s and a
-// recovery code. Signatures of contract wallets (ERC-1271, ERC-6492) are longer, and only
-// the contract can check them.
+// plainSignatureBytes is the length of the signature of a plain account: r, s and a recovery code. Those of
+// contract wallets (ERC-1271, ERC-6492) are longer, and only the contract can check them.
 const plainSignatureBytes = 65
 
 // digest returns the EIP-712 hash that an authorization is signed by.

@@ -8,34 +8,29 @@ import (
 	"pnyx/governance"
 )
 
-// evidence is what is known about the settlement of a payment.
 type evidence struct {
 	// asked means that the facilitator was called. reply is its verdict, unless err is set.
 	asked bool
 	reply verdict
 	err   error
-	// onChain is the status on the chain, and transaction the transfer. blind means that no
-	// RPC endpoint is configured.
+	// transaction is the transfer on the chain. blind means that no RPC endpoint is configured.
 	onChain     chainStatus
 	transaction string
 	blind       bool
 }
 
 const (
-	// expiryMargin is how long after its expiry an authorization may still appear on the
-	// chain, in a block with an earlier timestamp.
+	// expiryMargin is how long after its expiry an authorization may still appear, in an earlier block.
 	expiryMargin = time.Minute
 	// chainMargin is how long after that a chain that does not answer is still queried.
 	chainMargin = 8 * time.Minute
-	// firstCheck is the time until an unresolved settlement is checked, and
-	// maxCheckInterval the maximum that it grows to.
+	// firstCheck is when an unresolved settlement is checked, and maxCheckInterval how far that grows.
 	firstCheck       = 2 * time.Second
 	maxCheckInterval = 30 * time.Second
 )
 
-// decide returns the next state of a payment. The chain takes precedence over the
-// facilitator. An unanswered attempt leaves the outcome open until the chain, a success or
-// the expiry of the authorization decides it.
+// decide returns the next state of a payment. The chain takes precedence over the facilitator. An unanswered
+// attempt leaves the outcome open until the chain, a success or the expiry of the authorization decides it.
 func decide(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	p.Revision++
 	p.ChangedAt = governance.TimestampOf(now)
@@ -61,8 +56,7 @@ func decide(p governance.Payment, e evidence, now time.Time) governance.Payment 
 	return decideExpiry(p, e, now)
 }
 
-// decideUnanswered decides an attempt without a verdict. An attempt that did not reach the
-// facilitator changed nothing.
+// decideUnanswered decides an attempt without a verdict; one that was not sent changed nothing.
 func decideUnanswered(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	if !errors.Is(e.err, errNotSent) && p.Reason != reasonUsed {
 		p.Unanswered = true
@@ -73,11 +67,9 @@ func decideUnanswered(p governance.Payment, e evidence, now time.Time) governanc
 	return decideExpiry(p, e, now)
 }
 
-// decideUsed decides an authorization that the facilitator reports as used. If an earlier
-// attempt was unanswered and no chain is configured, that attempt is taken to have used
-// it: the payer cannot cause a missing answer, and cancelling costs more than a response.
-// Otherwise another party may have submitted the authorization, or the payer may have
-// cancelled it, which only the chain can tell.
+// decideUsed decides an authorization that the facilitator reports as used. An earlier unanswered attempt is taken
+// to have used it where no chain is configured: the payer cannot cause a missing answer, and cancelling costs more
+// than a response. Otherwise another party may have submitted or the payer cancelled it: only the chain can tell.
 func decideUsed(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	if p.Unanswered && e.blind {
 		return settled(p, p.Transaction, now)
@@ -115,14 +107,12 @@ func refused(p governance.Payment, reason string) governance.Payment {
 	return p
 }
 
-// usedForm matches the reasons that facilitators give for a used nonce, and the token's contract
-// itself: "authorization is used or canceled".
+// usedForm matches reasons for a used nonce, and the contract's "authorization is used or canceled".
 var usedForm = regexp.MustCompile(`(?i)(nonce|authorization).*[^a-z]used|^duplicate_settlement$`)
 
 func isUsed(reason string) bool { return usedForm.MatchString(reason) }
 
-// nextCheck returns when an unresolved settlement is checked next. The interval doubles
-// with each attempt.
+// nextCheck returns when an unresolved settlement is checked next; the interval doubles.
 func nextCheck(p governance.Payment, now time.Time) time.Time {
 	return now.Add(min(firstCheck<<min(p.Attempts, 8), maxCheckInterval))
 }

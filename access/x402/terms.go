@@ -21,38 +21,28 @@ type Terms struct {
 	Token Token
 	PayTo string
 	// Prices holds the price of each paid route by its id, a decimal number of the token.
-	Prices map[string]string
-	// Window is how long a new authorization should be valid.
-	Window time.Duration
-	// PublicURL is the base URL under which callers reach the service.
+	Prices    map[string]string
+	Window    time.Duration
 	PublicURL string
-	// Discovery describes a request of a route, by its path, to indexes of paid resources:
-	// the value of the extension "bazaar", or nil. A nil function offers no extension.
+	// Discovery describes a request of a route to indexes of paid resources (extension "bazaar"); it may be nil.
 	Discovery func(routeID, path string) any
 }
 
-// Requirements is one way to pay, in the form of the protocol.
+// Requirements is one way to pay, in the form of the protocol: Amount is in the token's smallest units.
 type Requirements struct {
-	// Scheme is the payment scheme, always "exact".
-	Scheme string `json:"scheme"`
-	// Network is eip155:<chain id>.
-	Network string `json:"network"`
-	// Amount is the price in the token's smallest units, a decimal integer.
-	Amount string `json:"amount"`
-	// Asset is the address of the token's contract.
-	Asset string `json:"asset"`
-	PayTo string `json:"payTo"`
-	// MaxTimeoutSeconds is how long a new authorization should be valid, in seconds.
-	MaxTimeoutSeconds int `json:"maxTimeoutSeconds"`
-	// Extra is what the payer needs to know of the token to sign.
-	Extra Domain `json:"extra"`
+	Scheme            string `json:"scheme"`
+	Network           string `json:"network"`
+	Amount            string `json:"amount"`
+	Asset             string `json:"asset"`
+	PayTo             string `json:"payTo"`
+	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"`
+	Extra             Domain `json:"extra"`
 }
 
 // Domain is the part of the token's EIP-712 domain that a signer cannot guess.
 type Domain struct {
 	// Name is the token's EIP-712 name, which may differ from its symbol.
-	Name string `json:"name"`
-	// Version is the token's EIP-712 version.
+	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
@@ -66,11 +56,9 @@ type Resource struct {
 
 // Challenge asks for a payment.
 type Challenge struct {
-	// X402Version is the version of the protocol, always 2.
-	X402Version int `json:"x402Version"`
-	// Error is the error code: why a payment is required.
-	Error    string   `json:"error"`
-	Resource Resource `json:"resource"`
+	X402Version int      `json:"x402Version"`
+	Error       string   `json:"error"`
+	Resource    Resource `json:"resource"`
 	// Accepts lists the ways to pay; there is always one.
 	Accepts []Requirements `json:"accepts"`
 	// Extensions holds what extensions of the protocol add, by name; nil for none.
@@ -89,7 +77,6 @@ func encodeHeader(value any) string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
-// priceTable holds the requirements of every paid route.
 type priceTable struct {
 	byRoute map[string]Requirements
 	terms   Terms
@@ -148,8 +135,7 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 	}
 }
 
-// offer returns the price of a request and how it is paid. A request of several routes costs the
-// sum of their prices.
+// offer returns the price of a request, of several routes their sum, and how it is paid.
 func (t *priceTable) offer(r Request) (price string, offered Requirements) {
 	if offered, one := t.byRoute[r.RouteID]; one {
 		return t.terms.Prices[r.RouteID], offered

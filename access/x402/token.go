@@ -9,16 +9,12 @@ import (
 
 // Token is the token that payments are made in.
 type Token struct {
-	// Network is eip155:<chain id>.
 	Network string
-	// Asset is the address of the token's contract.
-	Asset string
+	Asset   string
 	// Name is the name in the token's EIP-712 domain, which signatures depend on.
-	Name string
-	// Version is the version in the same domain.
+	Name    string
 	Version string
-	// Symbol is the short name that is shown to people.
-	Symbol string
+	Symbol  string
 	// Decimals is the number of decimal places, from 1 to 18.
 	Decimals int
 }
@@ -39,8 +35,7 @@ func (t Token) check() error {
 	return errors.Join(append(problems, t.checkKnown())...)
 }
 
-// checkKnown compares a token with knownTokens. Without it, a wrong domain would show
-// only in that every signature fails.
+// checkKnown compares a token with knownTokens: a wrong domain shows only in that every signature fails.
 func (t Token) checkKnown() error {
 	for _, known := range knownTokens() {
 		switch {

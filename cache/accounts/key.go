@@ -8,19 +8,16 @@ import (
 	"pnyx/cache"
 )
 
-// formatVersion names the layout of the keys and values that outlive an upgrade. It is
-// independent of the version that views have. Raising it requires a migration: usage
-// that is not drained and payments that are only claimed exist nowhere else.
+// formatVersion names the layout of what outlives an upgrade. Raising it requires a migration: usage that
+// is not drained and payments that are only claimed exist nowhere else.
 const formatVersion = "3"
 
 // namespace starts every key that outlives an upgrade.
 const namespace = "pnyx:" + formatVersion + ":"
 
-// Keys that a script or transaction uses together share a {tag}, which puts them into
-// one slot of a Redis Cluster.
+// A shared {tag} puts the keys of one script or transaction into one slot of a Redis Cluster.
 const (
-	// tokensKey holds the published tokens. They are rebuilt from the warehouse, and
-	// with them the usage views, so this key changes with the format of views.
+	// tokensKey changes with the format of views: tokens and usage views are rebuilt from the warehouse.
 	tokensKey cache.Key = cache.Namespace + "{tokens}:all"
 	// usageKey is the hash of usage counters that are not in the warehouse yet.
 	usageKey cache.Key = namespace + "{usage}:journal"

@@ -12,9 +12,8 @@ import (
 	"pnyx/governance"
 )
 
-// The ledger queue holds payment states until a worker has written them to the
-// warehouse. Any number of workers may read it concurrently: an entry is removed by its
-// own id, and the ledger keeps one row per payment.
+// The ledger queue holds payment states until a worker has written them to the warehouse. Any number of
+// workers may read it: an entry is removed by its own id, and the ledger keeps one row per payment.
 
 // LedgerEntry is a payment state that the worker has yet to write to the ledger.
 type LedgerEntry struct {
@@ -59,8 +58,7 @@ func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return cache.WrapError(cache.Client(s.conn).Del(ctx, string(paymentRestoredKey)).Err())
 }
 
-// SubmittedPayments returns the payments that Redis holds and that were submitted for
-// settlement, of the last minutes: a ledger that was restored from a backup may lack them.
+// SubmittedPayments returns what was submitted in the last minutes: a restored ledger may lack it.
 func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, error) {
 	ids, err := cache.Client(s.conn).ZRange(ctx, string(paymentExpiryKey), 0, -1).Result()
 	if err != nil || len(ids) == 0 {
@@ -86,20 +84,17 @@ func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, er
 	return payments, nil
 }
 
-// restoredOwner holds the lease of a payment that is restored while its settlement may
-// still be under way, so that it is not settled a second time. A node that began to work
-// on it before the flush takes the lease for its own.
+// restoredOwner holds the lease of a payment that is restored while its settlement may still be under
+// way. A node that began to work on it before the flush takes the lease for its own.
 const restoredOwner = "restored"
 
 // restoredLeaseTTL is how long after its last change a restored payment stays leased: more
 // than a node takes for a settlement by the default timeouts.
 const restoredLeaseTTL = time.Minute
 
-// restorePayment writes a payment unless its stored state is at least as far: claimed
-// (c), then in progress (p), then final (e).
-//
-// KEYS: payment, due, expiry, lease. ARGV: value, time of expiry, id, now, TTL of the lease
-// or 0 for none.
+// restorePayment writes a payment unless its stored state is at least as far: claimed (c), then in
+// progress (p), then final (e).
+// KEYS: payment, due, expiry, lease. ARGV: value, time of expiry, id, now, TTL of the lease or 0.
 var restorePayment = redis.NewScript(`
 local order = {c = 1, p = 2, e = 3}
 local stored, new = redis.call('GETRANGE', KEYS[1], 0, 0), string.sub(ARGV[1], 1, 1)

@@ -22,12 +22,8 @@ var (
 	ErrPaymentLeased = errors.New("the lease of the payment is held by another")
 )
 
-// paymentRetention is how long a payment is kept after its authorization expires.
-//
-// Payments that were submitted for settlement have no TTL in Redis, because a full Redis
-// evicts keys that have one: a payer who repeats a paid request would be refused. The
-// sorted set paymentExpiryKey lists
-// when each is to be deleted, and DeleteExpiredPayments deletes them.
+// paymentRetention is how long a payment is kept after its authorization expires. A submitted one has no
+// TTL, because a full Redis evicts keys that have one: who repeats a paid request would be refused.
 const paymentRetention = 10 * time.Minute
 
 // The first byte of a stored payment is its stage, so that scripts need not decode the rest.
@@ -104,7 +100,6 @@ func expiryOf(p governance.Payment) int64 {
 func millisecondsUntil(at int64) int64 { return max(1, at-time.Now().UnixMilli()) }
 
 // deleteExpired deletes a payment unless its expiry was postponed.
-//
 // KEYS: payment, expiry. ARGV: id, now.
 var deleteExpired = redis.NewScript(`
 local expiry = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]))

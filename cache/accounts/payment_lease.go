@@ -12,23 +12,19 @@ import (
 	"pnyx/governance"
 )
 
-// PaymentLease is the exclusive right to process one payment: to answer a request with it,
-// or to find out the outcome of its settlement. A lease expires, so that another process
-// can continue when its holder has died. Its holder may take it again: the client repeats
-// what a broken connection left without an answer.
+// PaymentLease is the exclusive right to process one payment. It expires, so that another process can
+// continue when its holder has died. Its holder may take it again: the client repeats what a broken
+// connection left without an answer.
 type PaymentLease struct {
 	// Owner identifies the holder, unique per request or check.
 	Owner string
-	// TTL is how long the lease lasts unless it is released.
-	TTL time.Duration
+	TTL   time.Duration
 }
 
-// claimPayment claims a payment that is not stored, or whose claimant let its lease
-// expire: {1, revision of an earlier refusal or ""}. Otherwise it returns the stored state
-// and takes the lease if the payment is in progress and the lease is free: {2, value} with
-// the lease, {0, value} without. Before payments are restored it returns {-1}. A claim
-// expires with its lease, so that a payment that was never submitted leaves nothing.
-//
+// claimPayment claims a payment that is not stored, or whose claimant let its lease expire: {1, revision
+// of an earlier refusal or ""}. Otherwise it returns {2, value} with the lease, if the payment is in
+// progress and the lease is free, or {0, value} without; {-1} before payments are restored. A claim expires
+// with its lease, so that a payment that was never submitted leaves nothing.
 // KEYS: payment, lease, restored, refused revision. ARGV: owner, TTL, value.
 var claimPayment = redis.NewScript(`
 if redis.call('EXISTS', KEYS[3]) == 0 then return {-1} end
@@ -47,10 +43,9 @@ const (
 	replyTakenOver   = 2
 )
 
-// ClaimPayment claims a payment before any work is done for it. It returns the payment
-// as stored: the given one when it was unknown, with a revision above the revision of an earlier
-// refusal. leased reports whether the caller now
-// holds the lease. The error is ErrNotRestored or cache.ErrUnavailable.
+// ClaimPayment claims a payment before any work is done for it. It returns the payment as stored: the
+// given one when it was unknown, with a revision above that of an earlier refusal. leased reports whether
+// the caller now holds the lease. The error may be ErrNotRestored.
 func (s *Store) ClaimPayment(
 	ctx context.Context, p governance.Payment, lease PaymentLease,
 ) (stored governance.Payment, leased bool, err error) {
@@ -86,10 +81,8 @@ func (s *Store) ClaimPayment(
 	return stored, code == replyTakenOver, err
 }
 
-// leasePayment takes the lease of a payment that is in progress. It returns false for
-// no such payment, and "" while another holds the lease.
-//
-// KEYS: payment, lease, due. ARGV: owner, TTL, id.
+// leasePayment takes the lease of a payment in progress. It returns false for no such payment, and ""
+// while another holds the lease. KEYS: payment, lease, due. ARGV: owner, TTL, id.
 var leasePayment = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or string.sub(stored, 1, 1) ~= 'p' then
@@ -99,9 +92,8 @@ end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[2]) ~= ARGV[1] then return '' end
 return stored`)
 
-// LeasePayment takes the lease of a payment that is in progress. The error is
-// cache.ErrMiss when there is no such payment, ErrPaymentLeased while another holds the
-// lease, or cache.ErrUnavailable.
+// LeasePayment takes the lease of a payment that is in progress; cache.ErrMiss means that it is not. The
+// error is ErrPaymentLeased while another holds the lease.
 func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease) (governance.Payment, error) {
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id)), string(paymentDueKey)}
 	stored, err := leasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
@@ -115,7 +107,6 @@ func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease)
 }
 
 // releasePayment releases the caller's lease and deletes a payment that is only claimed.
-//
 // KEYS: payment, lease. ARGV: owner.
 var releasePayment = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -140,20 +131,17 @@ func (s *Store) unanswered(ctx context.Context, err error, id string, lease Paym
 	return err
 }
 
-// leaseResponse returns the stored response of a paid payment, {1, response}, or takes
-// the lease to make it again: {2}; {0} while another does.
-//
-// KEYS: response, lease. ARGV: owner, TTL.
+// leaseResponse returns the stored response of a paid payment, {1, response}, or takes the lease to make
+// it again: {2}; {0} while another does. KEYS: response, lease. ARGV: owner, TTL.
 var leaseResponse = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if stored then return {1, stored} end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[2]) == ARGV[1] then return {2} end
 return {0}`)
 
-// LeasePaidResponse returns the stored response that a payment paid for. If it is lost it
-// takes the lease to make it again, which SavePaidResponse or ReleasePayment ends, and the
-// error is cache.ErrMiss. Other errors are ErrPaymentLeased while another makes it, and
-// cache.ErrUnavailable.
+// LeasePaidResponse returns the stored response that a payment paid for. If it is lost the error is
+// cache.ErrMiss, and the caller has the lease to make it again, which SavePaidResponse or ReleasePayment
+// ends. It is ErrPaymentLeased while another makes it.
 func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentLease) ([]byte, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -172,18 +160,15 @@ func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentL
 	return nil, ErrPaymentLeased
 }
 
-// saveResponse stores a response that was made again and releases the lease; it returns 0
-// if another holds the lease.
-//
-// KEYS: response, lease. ARGV: owner, response, TTL of the response.
+// saveResponse stores a response that was made again and releases the lease; it returns 0 if another
+// holds the lease. KEYS: response, lease. ARGV: owner, response, TTL of the response.
 var saveResponse = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('DEL', KEYS[2])
 return 1`)
 
-// SavePaidResponse stores a response that was made again under a lease. The error is
-// ErrPaymentLeased when the lease has passed to another, or cache.ErrUnavailable.
+// SavePaidResponse stores a response that was made again; ErrPaymentLeased if another has the lease.
 func (s *Store) SavePaidResponse(ctx context.Context, p governance.Payment, lease PaymentLease, response []byte) error {
 	keys := []string{string(paidResponseKey(p.ID)), string(paymentLeaseKey(p.ID))}
 	saved, err := saveResponse.Run(ctx, cache.Client(s.conn), keys, lease.Owner, response, millisecondsUntil(expiryOf(p))).Int()

@@ -20,8 +20,7 @@ type PaymentUpdate struct {
 	KeepLease bool
 	// Due is when an unresolved settlement is checked; nil for never.
 	Due *time.Time
-	// Response is what the payment pays for, kept until the payment is deleted; nil leaves
-	// it unchanged.
+	// Response is what the payment pays for, kept until the payment is deleted; nil leaves it unchanged.
 	Response []byte
 }
 
@@ -33,13 +32,11 @@ local held, stage = redis.call('GET', KEYS[2]), redis.call('GETRANGE', KEYS[1], 
 local mine = held == ARGV[1] or held == '` + restoredOwner + `' or not held and stage == ''
 `
 
-// savePayment stores a state if the caller holds the lease and the stored state is not
-// final; otherwise it returns 0. A settlement with its transaction is always stored: the
-// outcome is known, regardless of the present lease holder.
-//
-// KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or
-// 0 to release it, value, time of expiry, time of the next check or "", id, response or
-// "", TTL of the response, 1 for a settlement with its transaction.
+// savePayment stores a state if the caller holds the lease and the stored state is not final; otherwise it
+// returns 0. A settlement with its transaction is always stored: its outcome is known.
+// KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or 0 to release it,
+// value, time of expiry, time of the next check or "", id, response or "", TTL of the response, 1 for a
+// settlement with its transaction.
 var savePayment = redis.NewScript(mayUpdate + `
 if ARGV[9] ~= '1' and (not mine or stage == 'e') then return 0 end
 redis.call('SET', KEYS[1], ARGV[3])
@@ -58,9 +55,8 @@ if ARGV[7] ~= '' then redis.call('SET', KEYS[5], ARGV[7], 'PX', ARGV[8]) end
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
-// SavePayment stores a new state of a payment and queues it for the ledger. The error
-// is ErrPaymentLeased when the lease has passed to another or the stored state is final,
-// or cache.ErrUnavailable.
+// SavePayment stores a new state of a payment and queues it for the ledger. The error is ErrPaymentLeased
+// when the lease has passed to another or the stored state is final.
 func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	p := u.Payment
 	value, err := encodePayment(p)
@@ -87,11 +83,9 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	return leaseError(saved, err)
 }
 
-// deleteRefused deletes a payment that was refused and queues that for the ledger. The
-// revision stays, so that the next claim has a higher one, whatever the clock of its node.
-//
-// KEYS: payment, lease, due, queue, response, expiry, revision. ARGV: owner, id, value,
-// revision, TTL of the revision.
+// deleteRefused deletes a payment that was refused and queues that for the ledger. The revision stays, so
+// that the next claim has a higher one, whatever the clock of its node. KEYS: payment, lease, due, queue,
+// response, expiry, revision. ARGV: owner, id, value, revision, TTL of the revision.
 var deleteRefused = redis.NewScript(mayUpdate + `
 if not mine or stage == 'e' then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[5])
@@ -101,9 +95,8 @@ redis.call('ZREM', KEYS[6], ARGV[2])
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
-// DeleteRefusedPayment deletes a payment whose settlement was refused and queues the
-// refusal for the ledger. Nothing was charged, so the payer may use the authorization
-// again. The error is ErrPaymentLeased or cache.ErrUnavailable.
+// DeleteRefusedPayment deletes a payment whose settlement was refused: nothing was charged, so the payer
+// may use the authorization again. The error is ErrPaymentLeased when the lease has passed to another.
 func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
 	value, err := encodePayment(p)
 	if err != nil {

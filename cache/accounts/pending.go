@@ -17,14 +17,12 @@ type Pending struct {
 	TokensRevision uint64
 	// TokensMissing says that no tokens are published, or none that can be read.
 	TokensMissing bool
-	// UsageCounters is the number of counters that are not drained yet.
 	UsageCounters int64
 	// Payments says that payments are queued for the ledger, have expired, or are to be restored.
 	Payments bool
 }
 
 // Pending reads what there is to do at a time, in one round trip where Redis is one server.
-// The error is cache.ErrUnavailable.
 func (s *Store) Pending(ctx context.Context, now time.Time) (found Pending, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

@@ -10,13 +10,10 @@ import (
 	"pnyx/cache"
 )
 
-// QuotaTTL is how long the count of a month is kept: longer than any month, because a
-// count is read until its month ends.
+// QuotaTTL is how long the count of a month is kept: longer than any month.
 const QuotaTTL = 40 * 24 * time.Hour
 
-// raiseQuota raises a count to at least a value.
-//
-// KEYS: count. ARGV: value, TTL in seconds.
+// raiseQuota raises a count to at least a value. KEYS: count. ARGV: value, TTL in seconds.
 var raiseQuota = redis.NewScript(`
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 if used < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2]) end
@@ -39,8 +36,7 @@ func (s *Store) RaiseQuotas(ctx context.Context, month string, used map[string]i
 	return nil
 }
 
-// QuotaUsed returns how many responses a caller has used in a month. The error is
-// cache.ErrMiss for none, or cache.ErrUnavailable.
+// QuotaUsed returns how many responses a caller has used in a month; cache.ErrMiss for none.
 func (s *Store) QuotaUsed(ctx context.Context, caller, month string) (int64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

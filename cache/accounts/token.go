@@ -10,11 +10,9 @@ import (
 	"pnyx/cache"
 )
 
-// setTokens writes tokens unless a newer revision is stored. With ARGV[3] = "existing"
-// it also leaves a missing key missing. DEL comes first because a Redis without memory
-// refuses SET, and a revocation, only as the first write of a script.
-//
-// KEYS: tokens. ARGV: revision, value, "existing" or "".
+// setTokens writes tokens unless a newer revision is stored, or ARGV[3] is "existing" and none is. DEL
+// comes first because a Redis without memory refuses SET, and a revocation, only as the first write of a
+// script. KEYS: tokens. ARGV: revision, value, "existing" or "".
 var setTokens = redis.NewScript(cache.IsNewerFunction + `
 local stored = redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `)
 if not tonumber(stored) and ARGV[3] == 'existing' then return 0 end
@@ -29,9 +27,8 @@ func (s *Store) SetTokens(ctx context.Context, revision uint64, tokens []byte) e
 	return s.setTokens(ctx, revision, tokens, "")
 }
 
-// ReplaceTokens is SetTokens that does nothing while no tokens are stored. It is for
-// callers that do not restore quotas first: after a flush of Redis the worker does
-// that before it publishes tokens.
+// ReplaceTokens is SetTokens that does nothing while no tokens are stored: after a flush of Redis the
+// worker restores quotas before it publishes tokens.
 func (s *Store) ReplaceTokens(ctx context.Context, revision uint64, tokens []byte) error {
 	return s.setTokens(ctx, revision, tokens, "existing")
 }
@@ -57,16 +54,14 @@ func tokensRevision(reply *redis.StringCmd) (uint64, error) {
 	return decodeTokensRevision(text)
 }
 
-// TokensRevision returns the revision of the published tokens. The error is
-// cache.ErrMiss or cache.ErrUnavailable.
+// TokensRevision returns the revision of the published tokens.
 func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	return tokensRevision(cache.Client(s.conn).GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1))
 }
 
-// Tokens returns the published tokens, encoded, and their revision. The error is
-// cache.ErrMiss or cache.ErrUnavailable.
+// Tokens returns the published tokens, encoded, and their revision.
 func (s *Store) Tokens(ctx context.Context) (revision uint64, tokens []byte, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -81,8 +76,7 @@ func (s *Store) Tokens(ctx context.Context) (revision uint64, tokens []byte, err
 	return revision, value[cache.RevisionDigits:], nil
 }
 
-// decodeTokensRevision reads the revision at the start of a value. GETRANGE returns ""
-// for a missing key, which is a plain miss.
+// decodeTokensRevision reads the revision at the start of a value; GETRANGE returns "" for a missing key.
 func decodeTokensRevision(value string) (uint64, error) {
 	if value == "" {
 		return 0, cache.ErrMiss

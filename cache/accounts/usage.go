@@ -12,7 +12,6 @@ import (
 type UsageCounter struct {
 	// Field names meter, token, day and route.
 	Field string
-	// Value is the encoded total, opaque to this package.
 	Value string
 }
 
@@ -23,9 +22,8 @@ func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) erro
 	return cache.WrapError(cache.Client(s.conn).HSet(ctx, string(usageKey), arguments(counters)...).Err())
 }
 
-// Counters returns about limit counters that are not drained yet, in no order, and the
-// cursor of the next ones. It begins at cursor 0, and ends when the next cursor is 0: every
-// counter that was there all the time has been returned then, some perhaps twice.
+// Counters returns about limit counters from a cursor on, and the next cursor. It begins at 0, and ends when
+// the next one is 0: each counter that was there all the time has been returned then, perhaps twice.
 func (s *Store) Counters(ctx context.Context, cursor uint64, limit int64) (counters []UsageCounter, next uint64, err error) {
 	pairs, next, err := cache.Client(s.conn).HScan(ctx, string(usageKey), cursor, "", limit).Result()
 	if err != nil {
@@ -45,7 +43,6 @@ func (s *Store) PendingCounters(ctx context.Context) (int64, error) {
 }
 
 // deleteCounters deletes counters whose value is still the one given.
-//
 // KEYS: usage. ARGV: each field, followed by its value.
 var deleteCounters = redis.NewScript(`
 for i = 1, #ARGV, 2 do
@@ -55,8 +52,7 @@ for i = 1, #ARGV, 2 do
 end
 return 0`)
 
-// DeleteCounters deletes counters that the warehouse holds. A counter that changed
-// since it was read stays, because the warehouse lacks its new value.
+// DeleteCounters deletes counters that the warehouse holds, but for those that changed since they were read.
 func (s *Store) DeleteCounters(ctx context.Context, counters []UsageCounter) error {
 	err := deleteCounters.Run(ctx, cache.Client(s.conn), []string{string(usageKey)}, arguments(counters)...).Err()
 	return cache.WrapError(err)

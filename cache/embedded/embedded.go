@@ -18,14 +18,12 @@ type Options struct {
 	// DataDir is the folder of the socket and of what is saved; empty means a temporary folder.
 	// The caller has locked it: two servers must not share a socket.
 	DataDir string
-	// Logger logs which Redis runs, its restarts and its warnings.
-	Logger *slog.Logger
+	Logger  *slog.Logger
 }
 
 // Redis is a running Redis.
 type Redis struct {
-	// URL is its address, with a password that is new at each start. It stays the same
-	// when the server is restarted.
+	// URL is its address, with a password that is new at each start, but not when the server is restarted.
 	URL string
 
 	stop context.CancelFunc
@@ -57,7 +55,6 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// startServer runs the redis-server that is installed, until ctx ends.
 func startServer(ctx context.Context, o Options) (*Redis, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

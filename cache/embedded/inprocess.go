@@ -10,8 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// clockInterval is how often the clock of the Redis inside the process is advanced: it has
-// none of its own, and without one no key would expire.
+// clockInterval is how often the clock of the Redis inside the process is advanced, by which keys expire.
 const clockInterval = 100 * time.Millisecond
 
 // StartInProcess runs a Redis inside this process until ctx ends, and returns its URL with

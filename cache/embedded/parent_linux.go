@@ -2,8 +2,7 @@ package embedded
 
 import "syscall"
 
-// endWithParent makes the kernel kill a child when the thread that starts it ends, however
-// that happens.
+// endWithParent makes the kernel kill a child when the thread that starts it ends.
 func endWithParent(attributes *syscall.SysProcAttr) error {
 	attributes.Pdeathsig = syscall.SIGKILL
 	return nil

@@ -8,11 +8,9 @@ import (
 	"log/slog"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 )
 
-// process is one run of a redis-server.
 type process struct {
 	command *exec.Cmd
 	logger  *slog.Logger
@@ -20,9 +18,8 @@ type process struct {
 	ready, exited chan struct{}
 	// err is how it ended; it is set before exited is closed.
 	err error
-
-	mu   sync.Mutex
-	last []string // the last lines of output
+	// last holds the last lines of output, to be read once exited is closed.
+	last []string
 }
 
 // start starts the server on the calling thread. The end of ctx ends it.
@@ -50,10 +47,13 @@ func (s *server) start(ctx context.Context) (*process, error) {
 
 // watch logs the output, and closes exited when the server has ended.
 func (p *process) watch(ctx context.Context, output io.Reader) {
+	const tailLines = 4 // the number of output lines in the error about the end of a server
 	isReady := false
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		line := lines.Text()
-		p.keep(line)
+		if p.last = append(p.last, strings.TrimSpace(line)); len(p.last) > tailLines {
+			p.last = p.last[1:]
+		}
 		level := slog.LevelDebug
 		if isReady && ctx.Err() == nil && strings.Contains(line, " # ") { // Redis' mark of warnings
 			level = slog.LevelWarn
@@ -68,19 +68,8 @@ func (p *process) watch(ctx context.Context, output io.Reader) {
 	close(p.exited)
 }
 
-func (p *process) keep(line string) {
-	const tailLines = 4 // the number of output lines in the error about the end of a server
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last = append(p.last, strings.TrimSpace(line)); len(p.last) > tailLines {
-		p.last = p.last[1:]
-	}
-}
-
-// tail returns the last lines, to append to an error.
+// tail returns the last lines of a server that has ended, to append to an error.
 func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if len(p.last) == 0 {
 		return ""
 	}

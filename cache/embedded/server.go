@@ -34,8 +34,7 @@ const (
 	savedName = "redis.rdb"
 	// saveTimeout bounds the time of saving. A gigabyte takes some seconds.
 	saveTimeout = 20 * time.Second
-	// maxSocketPath is the longest path of a Unix socket in bytes. Linux allows 107, and
-	// others a few less.
+	// maxSocketPath is the longest path of a Unix socket in bytes; Linux allows 107, others a few less.
 	maxSocketPath = 103
 	// memoryShare bounds what a server holds: the machine's memory divided by it.
 	memoryShare = 4
@@ -50,8 +49,7 @@ type server struct {
 	logger   *slog.Logger
 }
 
-// newServer prepares a server with its socket in the data folder, or in a temporary one if
-// the path would be too long.
+// newServer prepares a server with its socket in the data folder, or where the path would be too long elsewhere.
 func newServer(path string, o Options) (*server, error) {
 	s := &server{path: path, password: rand.Text(), logger: o.Logger}
 	var err error
@@ -76,8 +74,7 @@ func (s *server) url() string {
 	return address.String()
 }
 
-// remove removes the socket of a server that has ended. What cannot be removed is replaced
-// by the next server.
+// remove removes the socket of a server that has ended; else the next server replaces it.
 func (s *server) remove() {
 	_ = os.Remove(s.socket())
 	if s.isTemp {
@@ -85,9 +82,8 @@ func (s *server) remove() {
 	}
 }
 
-// config is the server's standard input, since its arguments are visible to other users.
-// The path of the socket is relative to the folder, so that it needs no quotes. With hz 2 an
-// idle server wakes twice a second for its own work instead of ten times.
+// config is the server's standard input, since its arguments are visible to other users. The relative path
+// of the socket needs no quotes. With hz 2 an idle server wakes twice a second instead of ten times.
 func (s *server) config() string {
 	return strings.Join([]string{
 		"port 0", "unixsocket " + socketName, "unixsocketperm 700", "requirepass " + s.password,
@@ -95,11 +91,9 @@ func (s *server) config() string {
 	}, "\n")
 }
 
-// supervise runs the server until ctx ends, and starts it again whenever it ends before. It
-// sends to ready whether the first start succeeded, and returns if it did not.
+// supervise runs the server until ctx ends, again whenever it ends before, unless the first start fails.
 func (s *server) supervise(ctx context.Context, ready chan<- error) {
-	// The kernel ends the server with the thread that started it, see endWithParent. A
-	// locked thread lasts exactly as long as this goroutine.
+	// The kernel ends the server with its thread, and a locked one lasts exactly as long as this goroutine.
 	runtime.LockOSThread()
 	answered := false
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -132,8 +126,7 @@ func (s *server) supervise(ctx context.Context, ready chan<- error) {
 	}
 }
 
-// run starts the server, calls onReady when it answers, and returns when it has ended. The
-// end of ctx ends the server.
+// run starts the server, calls onReady when it answers, and returns when it has ended, as with ctx.
 func (s *server) run(ctx context.Context, onReady func()) error {
 	p, err := s.start(ctx)
 	if err != nil {
