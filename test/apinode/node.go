@@ -54,11 +54,9 @@ type Settings struct {
 	Sample Sample
 	// Publish publishes something else than the sample.
 	Publish func(*Node)
-	// Options changes the options of the node. One that is Unready does not wait for what is
-	// published, and one without a store watches nothing.
-	Options func(*api.Options)
-	Unready bool
-	// Documents are what it serves besides the routes.
+	// Options changes the options of the node: Unready waits for no publication, without a store watches none.
+	Options   func(*api.Options)
+	Unready   bool
 	Documents []api.Document
 	// FreeRate is what one address may ask of free routes a minute; zero for any number.
 	FreeRate int
@@ -70,8 +68,7 @@ type Settings struct {
 	Unlogged bool
 	// Payments is where payments go; nil when none are taken.
 	Payments *facilitator.Ledger
-	// Mount mounts what is tested, before the node serves.
-	Mount func(*Node) error
+	Mount    func(*Node) error
 }
 
 // Node is a test of a node that serves on a port of its own.

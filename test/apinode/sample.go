@@ -20,8 +20,7 @@ type Sample struct {
 	// Views are the published values by key, and DAOs is the length of the list of DAOs.
 	Views map[cache.Key]any
 	DAOs  int
-	// Kinds are the kinds of pages that Page makes. It returns the payload of a page, and
-	// whether its subject exists.
+	// Kinds are the kinds of pages that Page makes: their payload, and whether their subject exists.
 	Kinds []query.Kind
 	Page  func(cache.PageRequest) (payload any, known bool, err error)
 }

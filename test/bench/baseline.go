@@ -22,22 +22,19 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
-// answers any method with size bytes. If redisURL is not empty, each request first takes from a
-// bucket in Redis.
+// FiberBaseline starts a minimal Fiber server that answers any method with size bytes, and returns its URL. Unless
+// redisURL is empty, each request first takes from a bucket in Redis.
 func FiberBaseline(ctx context.Context, e *Environment, size int, redisURL string) string {
 	return fiberBaseline(ctx, e, "-size", strconv.Itoa(size), "-redis", redisURL)
 }
 
-// CompressingBaseline starts a Fiber server like FiberBaseline's that answers with a
-// text, compressed by Fiber's own middleware where the caller accepts it.
+// CompressingBaseline is FiberBaseline with a text that Fiber's own middleware compresses.
 func CompressingBaseline(ctx context.Context, e *Environment, text []byte) string {
 	file := filepath.Join(e.Dir, "answer.json")
 	mustDo(os.WriteFile(file, text, 0o600))
 	return fiberBaseline(ctx, e, "-compressed", file)
 }
 
-// fiber starts a minimal Fiber server with further arguments.
 func fiberBaseline(ctx context.Context, e *Environment, args ...string) string {
 	executable := must(os.Executable())
 	listen := freeAddress()
@@ -49,7 +46,6 @@ func fiberBaseline(ctx context.Context, e *Environment, args ...string) string {
 	return url
 }
 
-// baselineCommand runs the minimal Fiber servers of FiberBaseline and CompressingBaseline.
 func baselineCommand(args []string) {
 	flags := flag.NewFlagSet("baseline", flag.ExitOnError)
 	listen := flags.String("listen", "", "address to listen on")
@@ -87,8 +83,7 @@ func baselineHandler(body []byte, redisURL string) fiber.Handler {
 	}
 }
 
-// NginxBaseline starts nginx with one worker process on the serving core and returns the
-// URL of a file of size bytes.
+// NginxBaseline starts nginx with one worker process and returns the URL of a file of size bytes.
 func NginxBaseline(ctx context.Context, e *Environment, size int) string {
 	listen := freeAddress()
 	dir := must(os.MkdirTemp("", "pnyx-bench-nginx-"))

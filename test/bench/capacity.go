@@ -20,8 +20,7 @@ const (
 	capacityEnd   = "<!-- capacity:end -->\n"
 )
 
-// writeCapacity updates the figures of the capacity page. It does not change the page
-// if the run did not measure all figures.
+// writeCapacity updates the figures of the capacity page, if the run measured all of them.
 func (r Report) writeCapacity(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -39,12 +38,10 @@ func (r Report) writeCapacity(path string) error {
 	return os.WriteFile(path, []byte(before+capacityBegin+figures.markdown()+capacityEnd+after), 0o644) //nolint:gosec // a document
 }
 
-// capacity holds the figures that plans are computed from.
 type capacity struct {
 	// free, paid and cold are the saturation rates of one core, in requests per second.
 	free, paid, cold float64
-	// node is the memory of a node in MB, view the memory of Redis per proposal in KB, and
-	// ballot the disk space of the warehouse per ballot in bytes.
+	// node is in MB, view of Redis per proposal in KB, and ballot of the disk in bytes.
 	node, view, ballot float64
 	// publish is the duration of a full publication, in seconds.
 	publish float64

@@ -13,21 +13,18 @@ import (
 
 // Dataset is generated data. It is generated once and kept between runs.
 type Dataset struct {
-	// Files is the folder of the generated files, in the upstream formats, and Warehouse the data folder of
-	// the engine that they are imported into.
+	// Files is the folder of the generated files, and Warehouse that of the engine they are imported into.
 	Files, Warehouse string
 	Size             Size
 }
 
 // Size is an amount of generated data.
 type Size struct {
-	// DAOs, Proposals and Ballots are how many there are, and Largest is the number of ballots on the
-	// largest proposal.
+	// Largest is the number of ballots on the largest proposal.
 	DAOs, Proposals, Ballots, Largest int
 }
 
-// sizeOf returns the size of the full or the quick run. Both have a proposal as large
-// as the one that the latency bound of cold pages is stated for.
+// sizeOf returns the size of a run. The latency of cold pages is stated for its largest proposal.
 func sizeOf(quick bool) Size {
 	if quick {
 		return Size{DAOs: 50, Proposals: 1000, Ballots: 1_100_000, Largest: 900_000}
@@ -63,7 +60,6 @@ func (e *Environment) Generate(ctx context.Context, size Size) *Dataset {
 	return data
 }
 
-// load imports the files.
 func (d *Dataset) load(ctx context.Context, e *Environment) {
 	once(d.Warehouse, d.Size, func() {
 		fmt.Fprintf(e.Log, "importing %d ballots\n", d.Size.Ballots)

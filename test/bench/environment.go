@@ -26,25 +26,19 @@ import (
 // unreachableRate is a rate limit above every load of the benchmark.
 const unreachableRate = 1_000_000_000
 
-// defaultNiceness is the niceness of the worker and the warehouse. They yield to the node
-// that serves, as if each had its own share of the machine.
+// defaultNiceness makes the worker and the warehouse yield to the node that serves.
 const defaultNiceness = 10
 
-// Environment runs the programs that rows need, and holds the data they serve. Shared
-// programs start when a row first needs them and serve all later rows. Programs that
-// a row starts with Start stop with the row.
+// Environment runs the programs that rows need, and holds the data they serve. Shared programs serve all later
+// rows. Programs that a row starts with Start stop with the row.
 type Environment struct {
 	// Pnyx is the path of the program under test, and Dir the folder that keeps generated data between runs.
 	Pnyx, Dir string
-	// Quick selects the quick run: less data and fewer rounds.
-	Quick bool
-	// Niceness is the niceness of the worker and the warehouse.
-	Niceness int
-	// LoadCores are of the load generator, ServeCores of all programs that serve requests, Redis
-	// included, and AllCores of programs that no request waits for.
+	Quick     bool
+	Niceness  int
+	// ServeCores include Redis, and AllCores are of programs that no request waits for.
 	LoadCores, ServeCores, AllCores []int
-	// Log receives progress messages.
-	Log io.Writer
+	Log                             io.Writer
 
 	undo                       []func() error
 	mark                       int
@@ -59,8 +53,7 @@ type Environment struct {
 	coldURLs []string
 	// saturations are the saturation rates in requests per second, by row.
 	saturations map[string]float64
-	// ballots is the number of ballots imported one by one.
-	ballots int
+	ballots     int
 }
 
 // newEnvironment assigns the first core to the load generator and the second to the servers.
@@ -92,8 +85,7 @@ func (e *Environment) launch(p Program) *Process {
 	return launch(p)
 }
 
-// Undo registers a function that runs when the current row ends, or else when the
-// benchmark ends.
+// Undo registers a function that runs when the current row, or else the benchmark, ends.
 func (e *Environment) Undo(undo func() error) { e.undo = append(e.undo, undo) }
 
 // endRow stops everything that the row started.
@@ -128,8 +120,7 @@ func (e *Environment) listen(handler http.Handler) string {
 	return server.URL
 }
 
-// shared starts a program that outlives the row. Shared programs stop in reverse order
-// of their start.
+// shared starts a program that outlives the row. They stop in reverse order of their start.
 func (e *Environment) shared(ctx context.Context, p Program, check func() error) *Process {
 	process := e.launch(p)
 	own := append([]func() error{process.stop}, e.undo[e.mark:]...)
@@ -153,8 +144,7 @@ func (e *Environment) Redis(ctx context.Context) string {
 	return e.url
 }
 
-// Warehouse returns the URL of an embedded ClickHouse that holds the data set, and a
-// connection. It may use all cores, at a lower priority than the servers.
+// Warehouse returns the URL of an embedded ClickHouse that holds the data set, and a connection.
 func (e *Environment) Warehouse(ctx context.Context) (string, driver.Conn) {
 	data := e.Data(ctx)
 	if e.engine == nil {
@@ -174,8 +164,7 @@ func (e *Environment) engineAt(dir string) Program {
 	return Program{Name: "engine", Args: []string{executable, "engine", "-pnyx", e.Pnyx, "-data", dir}, Nice: e.Niceness}
 }
 
-// Published starts a worker and waits until everything is published. The worker keeps
-// running.
+// Published starts a worker, which keeps running, and waits until everything is published.
 func (e *Environment) Published(ctx context.Context) {
 	if e.worker != nil {
 		return
@@ -205,8 +194,7 @@ func (e *Environment) settled(ctx context.Context) {
 	}))
 }
 
-// API returns the base URL and the process of an API node on the serving core. It waits
-// until everything is published.
+// API returns the base URL and the process of an API node, once everything is published.
 func (e *Environment) API(ctx context.Context) (string, *Process) {
 	if e.api != nil {
 		return e.apiBase, e.api
@@ -230,9 +218,8 @@ func (e *Environment) apiAt(listen, admin string) Program {
 	}
 }
 
-// common returns the settings of every program under test. They are the settings of
-// production, except that no rate limit is reached and that timeouts tolerate a busy
-// machine.
+// common returns the settings of every program under test: as in production, but that no rate limit is reached and
+// timeouts tolerate a busy machine.
 func (e *Environment) common() []string {
 	return []string{
 		"PNYX_INTERNAL_TOKEN=" + e.secret, "PNYX_FREE_RATE=" + strconv.Itoa(unreachableRate),
@@ -240,8 +227,7 @@ func (e *Environment) common() []string {
 	}
 }
 
-// warehouseEnv returns the settings that connect a program to the running warehouse, and to
-// the Redis by which an import tells the worker of its batches.
+// warehouseEnv returns the settings that connect a program to the running warehouse and Redis.
 func (e *Environment) warehouseEnv() []string {
 	instance, err := engine.Find(e.data.Warehouse)
 	if err != nil {
@@ -250,8 +236,7 @@ func (e *Environment) warehouseEnv() []string {
 	return append(e.common(), "CLICKHOUSE_URL="+instance.URL(warehouse.DefaultDatabase), "REDIS_URL="+e.url)
 }
 
-// Token returns a partner token with every scope. Its limits are enforced, but are too
-// high to be reached.
+// Token returns a partner token with every scope, whose limits are too high to be reached.
 func (e *Environment) Token(ctx context.Context) string {
 	if e.token != "" {
 		return e.token
@@ -277,7 +262,6 @@ func (e *Environment) Token(ctx context.Context) string {
 	return e.token
 }
 
-// paid returns the headers of a request with the token.
 func (e *Environment) paid() http.Header {
 	return http.Header{access.HeaderToken: {e.token}}
 }
@@ -287,7 +271,6 @@ func (e *Environment) internal() http.Header {
 	return http.Header{access.HeaderInternal: {e.secret}}
 }
 
-// get sends a GET request and reads the response.
 func get(ctx context.Context, url string, header http.Header) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -314,7 +297,6 @@ func fetch(ctx context.Context, url string, header http.Header) ([]byte, error) 
 	return body, err
 }
 
-// read fetches an answer and decodes it.
 func read(ctx context.Context, url string, header http.Header, into any) error {
 	body, err := fetch(ctx, url, header)
 	if err != nil {

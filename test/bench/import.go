@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// importedAtOnce is how many ballots are imported into a running instance, the largest vote
-	// having a fifth of them.
+	// importedAtOnce is how many ballots are imported into a running instance, a fifth on the largest vote.
 	importedAtOnce = 1_000_000
 	// afterImport is how many seconds after an import an instance is still measured, and beforeImport before.
 	afterImport, beforeImport = 30, 15
@@ -25,8 +24,7 @@ const (
 	callers = 8
 )
 
-// The loads: answers that were asked for before, and pages that nobody asked for. importRates are their rates, in
-// requests a second.
+// The loads: answers asked for before, and pages that nobody asked for, at importRates in requests a second.
 const importedLoads = 2
 
 func importRates() [importedLoads]float64 { return [...]float64{200, 10} }
@@ -38,10 +36,8 @@ type importing struct {
 	moments     []moment
 }
 
-// moment is one second of the run.
 type moment struct {
-	// slowest are the slowest answers of each load in milliseconds, and cores is the processor time of the instance in
-	// seconds.
+	// slowest are in milliseconds by load, and cores is the processor time of the instance in seconds.
 	slowest [importedLoads]float64
 	cores   float64
 	// stored counts the ballots in the warehouse, and published the votes of published proposals.
@@ -148,7 +144,6 @@ func (i *importing) second(
 	mustDo(errors.Join(err, counted))
 }
 
-// markdown writes the chart.
 func (i *importing) markdown(out io.Writer) {
 	if len(i.moments) == 0 {
 		return

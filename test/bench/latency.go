@@ -16,10 +16,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Latency measures response times under an open load, which sends requests on schedule
-// whether or not earlier ones were answered.
+// Latency measures response times under an open load, which sends requests on schedule.
 type Latency struct {
-	// ID identifies the load in the flag -only, and Name describes it in the report.
 	ID, Name string
 	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
@@ -30,8 +28,7 @@ type Latency struct {
 // Load describes requests to one server.
 type Load struct {
 	// URLs are requested in rotation.
-	URLs []string
-	// Header is sent with every request.
+	URLs   []string
 	Header http.Header
 	// Saturation is the maximum rate that the server sustains, in requests per second.
 	Saturation float64
@@ -40,8 +37,7 @@ type Load struct {
 // LatencyResult holds the response times of one load, in milliseconds.
 type LatencyResult struct {
 	ID, Name string
-	// Rate is the rate at which requests were sent, in requests per second.
-	Rate float64
+	Rate     float64
 	// P50, P99 and P999 are percentiles, and Max is the slowest response.
 	P50, P99, P999, Max float64
 	// Count is the number of measured requests, and Failed of those without a successful response.
@@ -51,9 +47,8 @@ type LatencyResult struct {
 // maxLatency is the largest latency that the histogram records.
 const maxLatency = 30 * time.Second
 
-// run sends requests at half of the saturation rate, at even intervals. Latency counts
-// from the time at which a request was due, not from when it was sent. It therefore
-// includes the time that a request waited for an earlier one.
+// run sends requests at half of the saturation rate, at even intervals. Latency counts from when a request was due,
+// and therefore includes the wait for an earlier one.
 func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) LatencyResult {
 	load := l.Prepare(ctx, e)
 	if l.Publishing {
@@ -78,14 +73,12 @@ func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) 
 
 func inMilliseconds(microseconds int64) float64 { return float64(microseconds) / 1000 }
 
-// drive sends a load over a number of connections.
 type drive struct {
 	requests [][]byte
 	next     atomic.Int64
 	// once ends the load when each request was sent once.
-	once  bool
-	conns []net.Conn
-	// failure is the first failed response.
+	once    bool
+	conns   []net.Conn
 	failure atomic.Pointer[string]
 }
 
@@ -113,9 +106,8 @@ func (d *drive) close() {
 	}
 }
 
-// run sends the load for a duration, at a rate in requests per second. Rate 0 sends
-// each request as soon as the previous one is answered. The schedule is divided among
-// the connections.
+// run sends the load for a duration, at a rate in requests per second that the connections share. Rate 0 sends each
+// request as soon as the previous one is answered.
 func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*hdrhistogram.Histogram, int64, error) {
 	var interval time.Duration
 	if rate > 0 {
@@ -188,7 +180,6 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 	return taken, failed, ctx.Err()
 }
 
-// wait sleeps.
 func wait(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)

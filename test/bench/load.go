@@ -9,12 +9,10 @@ import (
 	"time"
 )
 
-// connections is the number of connections of a closed load.
 const connections = 64
 
-// Saturate returns a measure of the requests per second that a URL answers to a closed
-// load: 64 connections that each send the next request when the previous one is
-// answered. The load generator is wrk, on a separate core.
+// Saturate returns a measure of the requests per second that a URL answers to a closed load of 64 connections, by
+// wrk, on a separate core.
 func (e *Environment) Saturate(url string, header http.Header) Measure {
 	return func(ctx context.Context) float64 { return e.saturate(ctx, url, header) }
 }
@@ -38,8 +36,7 @@ var (
 	wrkRefused = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)|Socket errors: .*`)
 )
 
-// readWrk parses the rate from the output of wrk. Errors among the responses are an
-// error, because the rate is then the rate of other responses.
+// readWrk parses the rate from the output of wrk. Errors among the responses are an error.
 func readWrk(text string) (float64, error) {
 	if refused := wrkRefused.FindString(text); refused != "" {
 		return 0, fmt.Errorf("the load met with errors: %s", refused)

@@ -1,5 +1,4 @@
-// Command bench compares Pnyx with baselines: minimal programs that do the same work.
-// Measurements of both alternate within one run. Command bench prints a table and
+// Command bench compares Pnyx with baselines: minimal programs that do the same work. It prints a table and
 // writes it as a document with a chart.
 package main
 
@@ -26,7 +25,6 @@ func main() {
 	}
 }
 
-// command runs the benchmark, or one of its helper programs.
 func command(args []string) {
 	commands := map[string]func([]string){"baseline": baselineCommand, "engine": engineCommand, "scale": scaleCommand}
 	if len(args) > 0 && commands[args[0]] != nil {
@@ -66,12 +64,10 @@ func benchCommand(args []string) {
 	o.bench(ctx)
 }
 
-// wants reports whether a row is selected.
 func (o options) wants(id string) bool {
 	return len(o.only) == 0 || slices.ContainsFunc(o.only, func(begin string) bool { return strings.HasPrefix(id, begin) })
 }
 
-// bench takes all selected measurements and writes the report.
 func (o options) bench(ctx context.Context) {
 	e := newEnvironment(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
 	e.Niceness = o.nice
@@ -98,7 +94,6 @@ func measured[Item any](o options, e *Environment, items []Item, describe func(I
 	return errors.Join(problems...)
 }
 
-// compare measures the rows.
 func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
 	rows := slices.DeleteFunc(Rows(&report.Importing), func(row Row) bool { return row.rounds(o.quick) == 0 })
 	return measured(o, e, rows, func(row Row) (id, title string) { return row.ID, row.Name + " (" + row.ID + ")" }, func(row Row) {

@@ -37,17 +37,14 @@ type Process struct {
 // Program is a command to run, with its cores and its niceness.
 type Program struct {
 	Name string // in errors
-	// Args are the command and its arguments.
 	Args []string
 	// Env is added to the environment of the benchmark, as NAME=value.
 	Env []string
 	// Cores are the cores it may run on. If empty, it inherits the benchmark's.
 	Cores []int
-	// Nice is its niceness, at least 0.
-	Nice int
+	Nice  int
 }
 
-// launch starts a program. Errors of the process include its output.
 func launch(p Program) *Process {
 	command := exec.Command(p.pinned()[0], p.pinned()[1:]...) //nolint:noctx,gosec // stop ends it; the command is not user input
 	command.Env = append(os.Environ(), p.Env...)
@@ -87,7 +84,6 @@ func pinSelf(ctx context.Context, cores []int) {
 	}))
 }
 
-// run runs a program until it exits and returns its output.
 func run(ctx context.Context, p Program) (string, error) {
 	command := exec.CommandContext(ctx, p.pinned()[0], p.pinned()[1:]...) //nolint:gosec // the command is not user input
 	command.Env = append(os.Environ(), p.Env...)
@@ -120,7 +116,6 @@ func (p *Process) until(ctx context.Context, check func() error) error {
 	}
 }
 
-// stop sends SIGTERM and waits until the process has exited.
 func (p *Process) stop() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
@@ -133,7 +128,6 @@ func (p *Process) stop() error {
 	}
 }
 
-// peakMemory returns the peak resident memory of the process, in bytes.
 func (p *Process) peakMemory() float64 {
 	status := must(must(procfs.NewProc(p.command.Process.Pid)).NewStatus())
 	if status.VmHWM == 0 {

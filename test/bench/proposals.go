@@ -8,14 +8,12 @@ import (
 
 // Proposal is a proposal of the data set.
 type Proposal struct {
-	// Key is the proposalKey of the API, Source the id of the upstream source, and ExternalID the
-	// proposal's id there.
+	// Key is the proposalKey of the API, Source the id of the source, ExternalID that of the proposal there.
 	Key, Source, ExternalID string
 	// Votes is the number of ballots that count.
 	Votes uint64
 }
 
-// largestProposal returns the proposal with the most ballots.
 func (e *Environment) largestProposal(ctx context.Context) Proposal {
 	return e.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
 }
@@ -25,7 +23,6 @@ func (e *Environment) smallProposal(ctx context.Context) Proposal {
 	return e.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
 }
 
-// proposal returns the first proposal that matches an SQL condition.
 func (e *Environment) proposal(ctx context.Context, condition string) Proposal {
 	return e.proposals(ctx, condition, 1)[0]
 }

@@ -25,11 +25,9 @@ type Report struct {
 
 // Machine describes the hardware and software that figures were measured with.
 type Machine struct {
-	// Processor is the model name from /proc/cpuinfo, Kernel the release of the Linux kernel, Go the
-	// version as in "go1.25.0", and Commit the output of git describe.
+	// Processor is from /proc/cpuinfo, Go as in "go1.25.0", and Commit the output of git describe.
 	Processor, Kernel, Go, Commit string
-	// Cores is the number of logical processors.
-	Cores int
+	Cores                         int
 }
 
 func thisMachine(root string) Machine {
@@ -82,8 +80,7 @@ func (r Report) markdownRatios(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// baseline formats the figure of the baseline, or without one the minimum and maximum of
-// Pnyx.
+// baseline formats the figure of the baseline, or without one the range of Pnyx.
 func (r Result) baseline() string {
 	if r.Baseline.Count == 0 {
 		return fmt.Sprintf("%s – %s in %d rounds", figure(r.Pnyx.Min), figure(r.Pnyx.Max), r.Pnyx.Count)

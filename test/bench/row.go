@@ -15,19 +15,15 @@ type Sides struct {
 	Pnyx, Baseline Measure
 }
 
-// Row is one comparison of Pnyx with a baseline, a minimal program for the same work. Measurements alternate between the two, so that other load on the machine
-// affects both.
+// Row is one comparison of Pnyx with a baseline, in turns, so that other load affects both.
 type Row struct {
-	// ID identifies the row in the flag -only, Name describes the measurement of Pnyx, and Baseline what
-	// that is compared with. Unit is of both figures: "requests/s", "ms", "s", "MB", "rows/s".
+	// ID is for -only, Baseline what Name is compared with, Unit that of both: "requests/s", "ms", "s", "MB", "rows/s".
 	ID, Name, Baseline, Unit string
 	// Ratio bounds the median over all rounds of Pnyx ÷ baseline, and Value that of Pnyx.
 	Ratio, Value Bound
-	// Rounds is the number of measurements of each side, and Quick of those in a quick run; zero omits
-	// the row.
+	// Rounds is the number of measurements of each side, Quick that of a quick run; zero omits the row.
 	Rounds, Quick int
-	// Prepare starts the programs of the row. Those started through Environment.Start stop
-	// after the row.
+	// Prepare starts the programs of the row. Those from Environment.Start stop after it.
 	Prepare func(context.Context, *Environment) Sides
 }
 
@@ -77,12 +73,10 @@ func (r Result) Reached() bool {
 // Spread summarizes repeated measurements of one figure.
 type Spread struct {
 	Min, Median, Max float64
-	// Count is the number of measurements.
-	Count int
+	Count            int
 }
 
-// spreadOf summarizes figures. The median of an even number of figures is the mean of
-// the middle two.
+// spreadOf summarizes figures. The median of an even number is the mean of the middle two.
 func spreadOf(figures []float64) Spread {
 	if len(figures) == 0 {
 		return Spread{}
@@ -95,8 +89,7 @@ func spreadOf(figures []float64) Spread {
 	}
 }
 
-// run measures both sides of a row once per round. The order of the sides alternates,
-// so that neither always follows the other.
+// run measures both sides once per round, in alternating order.
 func (row Row) run(ctx context.Context, e *Environment) Result {
 	sides := row.Prepare(ctx, e)
 	var pnyx, baseline, ratios []float64

@@ -2,8 +2,7 @@ package main
 
 import "slices"
 
-// Rows returns all comparisons in the order of the report. Each subject has a file:
-// rows_http.go, rows_page.go, …. An import is kept for its chart.
+// Rows returns all comparisons in the order of the report. An import is kept for its chart.
 func Rows(importing *importing) []Row {
 	return slices.Concat(
 		httpRows(), edgeRows(), pageRows(), ballotRows(), exportRows(), fillRows(), dossierRows(), publishRows(), nodeRows(),

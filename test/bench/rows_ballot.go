@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// ballotRows measures how long a ballot takes from the start of its import to the summary.
-// The first ballot on a large proposal after the start of a worker is counted with all
-// others; later ones are counted with a range of voters.
+// ballotRows measures how long a ballot takes from the start of its import to the summary. The first one on a large
+// proposal is counted with all others; later ones with a range of voters.
 func ballotRows() []Row {
 	return []Row{
 		{
@@ -60,9 +59,8 @@ func countOfLargest(ctx context.Context, e *Environment) (Proposal, string) {
 }
 
 const (
-	// recountsMetric counts the whole counts of proposals and DAOs by range, rangedMetric the
-	// proposals of which single ranges were counted since, and publishedMetric is above zero
-	// once the worker leads.
+	// recountsMetric counts whole counts, rangedMetric proposals of which single ranges were counted since, and
+	// publishedMetric is above zero once the worker leads.
 	recountsMetric  = "pnyx_publish_recount_duration_seconds_count"
 	rangedMetric    = "pnyx_publish_ranged_total"
 	publishedMetric = "pnyx_publish_sealed_through_timestamp_seconds"
@@ -77,8 +75,7 @@ func firstArrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	return arrival(ctx, e, p)
 }
 
-// rangedAttempts is how many ballots may be counted with all others before one is counted with
-// its range.
+// rangedAttempts is how many ballots may be counted whole before one is counted with its range.
 const rangedAttempts = 5
 
 // rangedArrival returns the seconds of a ballot that is counted with its range of voters.
@@ -95,8 +92,7 @@ func rangedArrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	return 0
 }
 
-// recounted waits until the worker has made more recounts than so many: one of a proposal, and
-// one of its DAO if this is large.
+// recounted waits for more recounts than before: one of a proposal, and one of its DAO if this is large.
 func recounted(ctx context.Context, e *Environment, before float64) {
 	began := time.Now()
 	workerAbove(ctx, e, recountsMetric, before)
@@ -133,8 +129,7 @@ func workerMetric(ctx context.Context, e *Environment, name string) (float64, er
 	return 0, fmt.Errorf("the worker has no metric %s", name)
 }
 
-// arrival imports a ballot of a new voter and returns the time until it is counted, in
-// seconds. The time includes the start of the import command.
+// arrival imports a ballot of a new voter and returns the seconds from the import command until it is counted.
 func arrival(ctx context.Context, e *Environment, p Proposal) float64 {
 	base, _ := e.API(ctx)
 	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
@@ -165,8 +160,7 @@ func newBallot(e *Environment, p Proposal) string {
 	return snapshotBallot(p, strconv.FormatInt(time.Now().UnixNano()+int64(e.ballots), 16), 1)
 }
 
-// changedBallot returns the ballot of the same voter each time, with another power: the
-// proposal changes, and gets no more ballots however often that is measured.
+// changedBallot returns a ballot of the same voter with another power: the proposal gets no more ballots.
 func changedBallot(e *Environment, p Proposal) string {
 	e.ballots++
 	return snapshotBallot(p, "c4a49ed", 1+e.ballots)
@@ -177,7 +171,6 @@ func snapshotBallot(p Proposal, name string, power int) string {
 		name, p.ExternalID, p.Source, name, time.Now().Unix(), power)
 }
 
-// votes returns the number of votes in a summary.
 func votes(ctx context.Context, e *Environment, summary string) (int, error) {
 	var found struct {
 		Data struct{ Held struct{ Votes string } } // totals may be upstream's

@@ -18,15 +18,13 @@ import (
 	"pnyx/test/env"
 )
 
-// waiters is how many requests wait for changes, and dialBatchSize how many of them connect
-// at a time.
+// waiters is how many requests wait for changes, and dialBatchSize how many connect at a time.
 const (
 	waiters       = 10_000
 	dialBatchSize = 100
 )
 
-// changeRows measure a node at which many requests wait for changes. They share the cores
-// with the node.
+// changeRows measure a node at which many requests wait for changes, on shared cores.
 func changeRows() []Row {
 	name := fmt.Sprintf("%d requests wait for changes at one node: ", waiters)
 	return []Row{
@@ -47,7 +45,6 @@ func changeRows() []Row {
 	}
 }
 
-// waitingRequests are connections with a request each that waits.
 type waitingRequests struct {
 	conns []net.Conn
 	// kilobytes is what each adds to the resident memory of the node.
@@ -96,8 +93,7 @@ func (w *waitingRequests) close() error {
 	return nil
 }
 
-// wake adds a row that all wait for, and returns the 99th percentile of the time until its
-// answer, in milliseconds.
+// wake adds a row, and returns the 99th percentile of the time until all have it, in milliseconds.
 func (w *waitingRequests) wake(ctx context.Context, e *Environment) float64 {
 	store := must(cache.Open(e.url, time.Minute))
 	defer store.Close()

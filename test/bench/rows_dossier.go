@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// dossiersMeasured is how many dossiers one figure is measured over, and pendingFor how long one of
-// them may be pending.
+// dossiersMeasured is how many dossiers one figure is of, and pendingFor how long one may be pending.
 const (
 	dossiersMeasured = 400
 	pendingFor       = 30 * time.Second
@@ -19,7 +18,6 @@ const (
 	nodeCopies = 1100 * time.Millisecond
 )
 
-// dossierRows measure dossiers that are not in Redis.
 func dossierRows() []Row {
 	row := func(id, name, condition string, count, callers int, unit string, value Bound) Row {
 		return Row{
@@ -38,8 +36,7 @@ func dossierRows() []Row {
 	}
 }
 
-// dossiers measures the dossiers of proposals: how many callers together get a second, and of one
-// caller the median in milliseconds.
+// dossiers measures how many dossiers a second callers get, and of one caller the median in milliseconds.
 func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) Sides {
 	base, _ := e.API(ctx)
 	proposals := e.proposals(ctx, condition, count)

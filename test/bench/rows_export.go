@@ -24,8 +24,7 @@ import (
 const (
 	// walkedInQuick is how many pages of the baseline a quick run walks. A full one walks all.
 	walkedInQuick = 200
-	// maxRetries bounds how often an answer is asked for that a busy machine did not make in
-	// time.
+	// maxRetries bounds requests of an answer that a busy machine did not make in time.
 	maxRetries = 5
 )
 
@@ -54,7 +53,6 @@ func exportRows() []Row {
 	return rows
 }
 
-// export downloads the ballots of a proposal, or of a DAO.
 type export struct {
 	environment *Environment
 	node        *Process
@@ -107,15 +105,13 @@ func exportOfDAO(ctx context.Context, e *Environment) *export {
 	return x
 }
 
-// download counts what a download takes.
 type download struct {
 	environment *Environment
 	base        string
 
 	requests, bytes, ballots int
 	power                    decimal.Decimal
-	// took is the time that answers took.
-	took time.Duration
+	took                     time.Duration
 }
 
 func (x *export) download() *download { return &download{environment: x.environment, base: x.base} }
@@ -180,7 +176,6 @@ func (d *download) count(text []byte) error {
 	return err
 }
 
-// manifest is a manifest of a vote or a DAO.
 type manifest struct {
 	Votes string
 	Rows  governance.ExportRowCounts
@@ -284,7 +279,6 @@ func (x *export) walk(ctx context.Context) (d *download, err error) {
 	return d, err
 }
 
-// rate returns the ballots per second of a download.
 func rate(download func(context.Context) (*download, error)) Measure {
 	return func(ctx context.Context) float64 {
 		d := must(download(ctx))

@@ -11,7 +11,6 @@ import (
 // fillLength is how long distinct cold pages are requested for one figure.
 const fillLength = 3 * time.Second
 
-// coldKind is a kind of pages that are made on demand.
 type coldKind struct {
 	id, name string
 	// paths is a statement that returns the paths of distinct pages.
@@ -56,8 +55,7 @@ func fillRows() []Row {
 	return rows
 }
 
-// coldFills compares pages that are not in Redis with a handler that returns as many bytes. They
-// are read from tables whose parts are merged, as they are some hours after an import.
+// coldFills compares pages that are not in Redis, on merged tables, with a handler that returns as many bytes.
 func coldFills(ctx context.Context, e *Environment, kind coldKind, callers int) Sides {
 	load := coldLoadOf(ctx, e, kind)
 	mergeParts(ctx, e, "ballots", "proposal_states")
@@ -73,7 +71,6 @@ func coldFills(ctx context.Context, e *Environment, kind coldKind, callers int) 
 	return Sides{Pnyx: measure(load, true), Baseline: measure(plain, false)}
 }
 
-// mergeParts merges the parts of tables.
 func mergeParts(ctx context.Context, e *Environment, tables ...string) {
 	for _, table := range tables {
 		mustDo(e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"))
@@ -97,8 +94,7 @@ func coldLoadOf(ctx context.Context, e *Environment, kind coldKind) (load Load) 
 	return load
 }
 
-// closedLoad returns the requests per second that callers get who each send the next request
-// when the last is answered. A cold load ends when it has requested each page once.
+// closedLoad returns the requests per second of callers. A cold load requests each page once.
 func closedLoad(ctx context.Context, e *Environment, load Load, callers int, cold bool) float64 {
 	drive := newDrive(load, callers)
 	defer drive.close()

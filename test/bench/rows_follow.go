@@ -66,7 +66,6 @@ func seconds(figure float64) Measure {
 	return func(context.Context) float64 { return figure }
 }
 
-// following is one run from nothing.
 type following struct {
 	done bool
 	// first and all are when the first and the last DAO were whole, in seconds; requests counts the requests.

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// hotRoute finds a route whose answer is on the node: its URL, the headers to send, and the size of
-// the answer.
+// hotRoute finds a route whose answer is on the node, its headers, and its size.
 type hotRoute func(*Environment, context.Context) (url string, header http.Header, size int)
 
 // httpRows are the hot routes: what they answer is on the node already.
@@ -53,7 +52,6 @@ func httpRows() []Row {
 	}
 }
 
-// hotFree is a free route.
 func (e *Environment) hotFree(ctx context.Context) (url string, header http.Header, size int) {
 	base, _ := e.API(ctx)
 	url = base + "/v2/daos?limit=3"
@@ -61,7 +59,6 @@ func (e *Environment) hotFree(ctx context.Context) (url string, header http.Head
 	return url, nil, size
 }
 
-// hotPaid is the vote summary of a proposal.
 func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Header, size int) {
 	base, _ := e.API(ctx)
 	e.Token(ctx)

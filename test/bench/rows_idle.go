@@ -9,14 +9,11 @@ import (
 )
 
 const (
-	// idleSettle is how long a new instance may finish what its start has begun, such as
-	// merges, before it counts as idle.
+	// idleSettle is how long a new instance may finish what its start has begun, such as merges.
 	idleSettle = 30 * time.Second
-	// idleLength is how long an idle instance is measured.
 	idleLength = time.Minute
 )
 
-// idleRows measures an instance that nobody uses.
 func idleRows() []Row {
 	return []Row{{
 		ID: "idle", Name: "`pnyx serve` idle, engine and Redis included", Unit: "% of a core",
@@ -45,8 +42,7 @@ func idleServe(ctx context.Context, e *Environment) Sides {
 	}}
 }
 
-// treeTime returns the processor time of a process and its children so far, in seconds, by
-// name and id.
+// treeTime returns the processor seconds of a process and its children so far, by name and id.
 func treeTime(pid int) map[string]float64 {
 	times := map[string]float64{}
 	for _, process := range must(procfs.AllProcs()) {

@@ -10,8 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// Latencies returns the loads that run at half of the saturation rate, each alone and
-// while a worker publishes.
+// Latencies returns the loads, each alone and while a worker publishes.
 func Latencies() []Latency {
 	var all []Latency
 	for _, publishing := range []bool{false, true} {
@@ -38,8 +37,7 @@ func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) Load {
 	}
 }
 
-// fiberLoad is the load of the free route for a minimal Fiber server, at the same rate: what remains of a latency
-// belongs to the load generator and the machine.
+// fiberLoad is the free route of a minimal Fiber server: what remains belongs to the generator and the machine.
 func fiberLoad(ctx context.Context, e *Environment) Load {
 	load := hotLoad("hot-free", (*Environment).hotFree)(ctx, e)
 	_, _, size := e.hotFree(ctx)
@@ -90,9 +88,8 @@ func saturation(e *Environment, id string, measure func() float64) float64 {
 // changedBatchSize is the number of proposals that each publication during a load updates.
 const changedBatchSize = 500
 
-// keepPublishing changes ballots on many proposals until stop is called, so that the
-// worker always has data to publish. stop waits for the last import: the embedded
-// engine restarts when a client disconnects while it sends.
+// keepPublishing changes ballots on many proposals until stop is called. stop waits for the last import: the
+// embedded engine restarts when a client disconnects while it sends.
 func keepPublishing(ctx context.Context, e *Environment) (stop func()) {
 	var stopped atomic.Bool
 	var publishing sync.WaitGroup
@@ -119,11 +116,9 @@ func touch(ctx context.Context, e *Environment) {
 	importText(ctx, e, lines.String(), e.warehouseEnv(), e.Niceness)
 }
 
-// publishedPattern matches the key of the publication state. Without it a worker
-// publishes everything again. Existing views are served meanwhile.
+// publishedPattern matches the key of the publication state, without which a worker publishes everything.
 const publishedPattern = "pnyx:*:{worker}:publication"
 
-// republish makes the worker publish everything once.
 func republish(ctx context.Context, e *Environment) {
 	keys, err := e.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {

@@ -22,8 +22,7 @@ func mirrorRows() []Row {
 	return []Row{row(ratelimit.Developer, 24*60), row(ratelimit.Business, 5)}
 }
 
-// mirroring counts the requests of routes of tier plus: a manifest and its parts a DAO, or lists of
-// ballots, details and summaries of proposals, and details of topics.
+// mirroring counts the requests of routes of tier plus: of an export, or of lists and details.
 func mirroring(ctx context.Context, e *Environment, plan ratelimit.Plan) Sides {
 	s := e.serve(ctx, e.temporary("mirror-"), "--demo")
 	free, paid, lists := &download{environment: e, base: s.base}, &download{environment: e, base: s.base}, 0

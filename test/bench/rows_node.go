@@ -43,8 +43,7 @@ func nodeRows() []Row {
 	}
 }
 
-// floodScript has wrk send requests that no two of which are equal: unknown paths, unknown
-// ids and parameters that are wrong.
+// floodScript has wrk send different requests: unknown paths, unknown ids and wrong parameters.
 const floodScript = `local n = 0
 request = function()
   n = n + 1
@@ -62,7 +61,6 @@ func flood(ctx context.Context, e *Environment, base string) {
 	}}))
 }
 
-// redisMemory returns the memory of Redis, in bytes.
 func redisMemory(ctx context.Context, e *Environment) float64 {
 	info := e.store.InfoMap(ctx, "memory")
 	bytes, err := strconv.ParseFloat(info.Item("Memory", "used_memory"), 64)
@@ -70,7 +68,6 @@ func redisMemory(ctx context.Context, e *Environment) float64 {
 	return bytes
 }
 
-// diskBytes returns the disk space of the warehouse's tables.
 func diskBytes(ctx context.Context, e *Environment) (bytes uint64) {
 	mustDo(e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes))
 	return bytes

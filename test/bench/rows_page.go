@@ -19,11 +19,9 @@ const (
 	longWalk  = 200
 )
 
-// maxPageSize is the maximum page size.
 const maxPageSize = 500
 
-// pageRows measures requests that no cache can answer: pages from anywhere in the ballots of
-// the largest proposal.
+// pageRows measures pages that no cache can have, from anywhere in the largest proposal.
 func pageRows() []Row {
 	rows := []Row{}
 	for _, order := range []string{"power", "time"} {
@@ -54,8 +52,7 @@ func pageRows() []Row {
 	return rows
 }
 
-// newWalk reads the ballots of the largest proposal from the first to the last page,
-// and from the first again. A figure is a quantile over a number of pages.
+// newWalk reads the ballots of the largest proposal, over and over. A figure is a quantile of pages.
 func newWalk(ctx context.Context, e *Environment, order string, pages int, quantile float64) *walk {
 	base, _ := e.API(ctx)
 	largest := e.largestProposal(ctx)
@@ -86,8 +83,7 @@ func randomPages(ctx context.Context, e *Environment, order string, pages int, q
 	}, Baseline: walk.statements}
 }
 
-// apart is how many pages of a walk there are for each that is read at random, so that these
-// come from most of the list.
+// apart is how many pages of a walk there are for each that is read at random.
 const apart = 7
 
 // copied waits for the sorted copy of a proposal's ballots.
@@ -103,12 +99,10 @@ func copied(ctx context.Context, e *Environment, p Proposal) (generation uint64)
 	return generation
 }
 
-// walk reads all pages of a proposal's ballots.
 type walk struct {
 	environment *Environment
 	order, path string
-	// count is the number of pages that one figure is measured over, and quantile the share of
-	// them that is not slower.
+	// count is the number of pages of one figure, and quantile the share of them that is not slower.
 	count      int
 	quantile   float64
 	generation uint64
@@ -117,16 +111,14 @@ type walk struct {
 	ends []pageEnd
 }
 
-// pageEnd is the last row of a page.
 type pageEnd struct {
 	VoterIdentity string  `json:"voterIdentity"`
 	VotingPower   string  `json:"votingPower"`
 	VotedAt       *string `json:"votedAt"`
 }
 
-// forgetPages removes the pages that are made on demand from Redis, once nothing else runs in
-// the warehouse: copies that are sorted after a publication would disturb what is measured
-// next.
+// forgetPages removes the pages made on demand from Redis, once nothing else runs in the warehouse: sorting copies
+// would disturb what is measured next.
 func forgetPages(ctx context.Context, e *Environment) {
 	e.settled(ctx)
 	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:*", 1000).Iterator()
@@ -152,7 +144,6 @@ func (k *walk) figure(took []time.Duration) float64 {
 	return milliseconds(took[int(k.quantile*float64(len(took)-1))])
 }
 
-// page reads the next page.
 func (k *walk) page(ctx context.Context) time.Duration {
 	if k.cursor == "" {
 		forgetPages(ctx, k.environment)
@@ -173,8 +164,7 @@ func (k *walk) page(ctx context.Context) time.Duration {
 	return took
 }
 
-// statements reads the same pages with plain statements and returns the quantile of their
-// durations, in milliseconds.
+// statements reads the same pages with plain statements, and returns the quantile in milliseconds.
 func (k *walk) statements(ctx context.Context) float64 {
 	ends := k.ends
 	if len(ends) == 0 {

@@ -32,8 +32,7 @@ func publishRows() []Row {
 	}
 }
 
-// readOnce returns the statements that read the input of a full publication: the
-// ballots that count, the proposals, and the voters of each DAO.
+// readOnce returns the statements that read the input of a full publication.
 func readOnce() []string {
 	return []string{
 		`SELECT proposal_ref, choices, count(), sum(power), max(voted_at), max(observed_at) FROM latest_ballots
@@ -48,14 +47,12 @@ func readOnce() []string {
 const (
 	// restOfWorker is longer than the worker rests after a publication.
 	restOfWorker = 1500 * time.Millisecond
-	// maxQuietWait bounds the wait until the engine works for nobody, and quietTime is the
-	// processor time of a second in which it does not, in seconds.
+	// maxQuietWait bounds the wait for an idle engine, quietTime the processor seconds that it takes in a second.
 	maxQuietWait = 3 * time.Minute
 	quietTime    = 0.1
 )
 
-// fullPublish measures on the parts of a service that ballots arrive at: a large one, and a small
-// one of the last batch.
+// fullPublish measures on the parts of a service that ballots arrive at: a large and a small one.
 func fullPublish(ctx context.Context, e *Environment) Sides {
 	e.API(ctx)
 	mergeParts(ctx, e, "ballots", "proposal_states")
@@ -75,8 +72,7 @@ func fullPublish(ctx context.Context, e *Environment) Sides {
 	}
 }
 
-// awaitQuiet waits until the engine has done what follows from the last publication: events,
-// signals and sorted copies.
+// awaitQuiet waits until the engine has made events, signals and sorted copies.
 func awaitQuiet(e *Environment) {
 	var before float64
 	for began := time.Now(); time.Since(began) < maxQuietWait; wait(time.Second) {
@@ -117,16 +113,14 @@ func firstPublish(ctx context.Context, e *Environment) Sides {
 	}
 }
 
-// serveUntilReady starts an instance with some settings, and returns how long it takes to
-// be ready, in seconds.
+// serveUntilReady starts an instance with some settings, and returns the seconds until it is ready.
 func serveUntilReady(ctx context.Context, e *Environment, settings ...string) float64 {
 	began := time.Now()
 	s := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
 	return timeUntil(ctx, began, s.process, func() error { return answersOK(ctx, s.admin+"/readyz") })
 }
 
-// importBallots imports the Snapshot ballots into a new database each time, in an
-// engine without other data.
+// importBallots imports the Snapshot ballots into a new database each time, in an empty engine.
 func importBallots(ctx context.Context, e *Environment) Sides {
 	// With a fifth of it, the start of the process and the last batches weigh more than the import.
 	data := e.Generate(ctx, Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000})
@@ -148,7 +142,6 @@ func importBallots(ctx context.Context, e *Environment) Sides {
 	}
 }
 
-// emptyEngine starts an engine without data. It stops with the row.
 func emptyEngine(ctx context.Context, e *Environment, dir string) engine.Instance {
 	e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	return must(engine.Find(dir))
@@ -208,7 +201,6 @@ func connectTo(dir string) driver.Conn {
 	return connect(instance.URL(warehouse.DefaultDatabase))
 }
 
-// connect opens a connection to a database of an engine.
 func connect(url string) driver.Conn {
 	options := must(clickhouse.ParseDSN(url))
 	options.ReadTimeout = startTimeout

@@ -34,7 +34,6 @@ func serveRows(importing *importing) []Row {
 	}
 }
 
-// served is a running instance.
 type served struct {
 	process     *Process
 	base, admin string
@@ -75,8 +74,7 @@ func ownData(ctx context.Context, e *Environment, size Size) *Dataset {
 	return data
 }
 
-// starting measures the start of an instance on the data set until a path is answered, or until everything
-// is published without a path.
+// starting measures the start of an instance until a path is answered, or without one all is published.
 func starting(ctx context.Context, e *Environment, path string) Sides {
 	own := ownData(ctx, e, sizeOf(e.Quick))
 	return Sides{

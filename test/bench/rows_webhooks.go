@@ -30,8 +30,7 @@ const (
 	webhookEvents = 10
 )
 
-// webhookRows measure the delivery of events to as many endpoints as there may be. The
-// receiver shares a core with the load generator.
+// webhookRows measure the delivery of events to as many endpoints as there may be.
 func webhookRows() []Row {
 	return []Row{{
 		ID: "webhooks", Unit: "ms", Ratio: AtMost(1.5), Rounds: 3, Quick: 1,
@@ -137,13 +136,11 @@ func (h *webhooks) startWorker(ctx context.Context) {
 		func() error { return answerHas(ctx, "http://"+admin+"/metrics", known) })
 }
 
-// importLines imports lines of a source file.
 func (h *webhooks) importLines(ctx context.Context, lines ...string) {
 	importText(ctx, h.environment, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 }
 
-// deliver imports proposals, waits until all healthy receivers have their events, and returns
-// the 99th percentile of how long that took, in milliseconds.
+// deliver imports proposals and returns the 99th percentile of the milliseconds to healthy receivers.
 func (h *webhooks) deliver(ctx context.Context, name string, sick bool) float64 {
 	h.worker.resetPeakMemory()
 	h.mu.Lock()
@@ -196,7 +193,6 @@ func (h *webhooks) deliver(ctx context.Context, name string, sick bool) float64 
 	return high
 }
 
-// heal ends the hanging of endpoints.
 func (h *webhooks) heal() {
 	h.sick.Store(false)
 	h.mu.Lock()

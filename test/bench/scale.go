@@ -20,24 +20,19 @@ import (
 
 // Point holds the measurements at one size of the warehouse.
 type Point struct {
-	// Ballots, Proposals and DAOs are how many are in the warehouse, and Largest is the number of
-	// ballots on the largest proposal.
+	// Ballots, Proposals and DAOs are in the warehouse, and Largest is the ballots on the largest proposal.
 	Ballots, Proposals, DAOs, Largest uint64
 	// Import is the import rate on the largest proposal, in ballots per second.
 	Import float64
-	// Publish is the duration of a full publication, and Statements of the statements that read the
-	// same rows once, in seconds.
+	// Publish is of a full publication, Statements of reading the same rows once, in seconds.
 	Publish, Statements float64
 	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
 	Small float64
-	// First is the same for the first ballot on the largest proposal after the start of the
-	// worker, which is counted with all others, in seconds.
+	// First is of the first ballot on the largest proposal, which is counted with all others, in seconds.
 	First float64
-	// Big is the same for later ballots, which are counted with a range of voters, and Slowest
-	// the time of the slowest: the first ones come before the DAO has ranges.
+	// Big is of later ballots, counted with a range, Slowest of the slowest, before the DAO has ranges.
 	Big, Slowest float64
-	// WorkerMemory is the peak resident memory of the worker, RedisBytes the memory of Redis, and
-	// DiskBytes the disk space of the warehouse, in bytes.
+	// WorkerMemory is the worker's peak, RedisBytes and DiskBytes what Redis and warehouse take, in bytes.
 	WorkerMemory, RedisBytes, DiskBytes float64
 	// Pages has the latencies of each kind of page.
 	Pages []PageTimes
@@ -50,8 +45,7 @@ type PageTimes struct {
 	Median, Slowest, Deepest float64
 }
 
-// scaleCommand takes the same measurements at growing sizes of the warehouse and
-// writes the curves.
+// scaleCommand takes the same measurements at growing sizes and writes the curves.
 func scaleCommand(args []string) {
 	flags := flag.NewFlagSet("scale", flag.ExitOnError)
 	root := flags.String("root", ".", "folder of the repository")
@@ -83,12 +77,10 @@ func scaleCommand(args []string) {
 	report.Markdown(os.Stdout)
 }
 
-// bytesPerBallot is the disk space that a warehouse of copies takes at most for each ballot, sorted
-// copies included.
+// bytesPerBallot is what a warehouse of copies takes at most on disk for each ballot.
 const bytesPerBallot = 600
 
-// checkSpace ends the run unless a folder has the space for a warehouse of some million
-// ballots.
+// checkSpace ends the run unless a folder has the space for a warehouse of some million ballots.
 func checkSpace(dir string, millions int) {
 	var disk syscall.Statfs_t
 	mustDo(syscall.Statfs(dir, &disk))
@@ -128,7 +120,6 @@ func measurePublish(ctx context.Context, e *Environment, p *Point) {
 	p.Statements = timeStatements(ctx, e.conn, readOnce()...)
 }
 
-// measureSizes counts the ballots, proposals and DAOs in the warehouse.
 func measureSizes(ctx context.Context, e *Environment, p *Point) {
 	p.DiskBytes = float64(diskBytes(ctx, e))
 	mustDo(e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
@@ -145,8 +136,7 @@ func measureArrivals(ctx context.Context, e *Environment, p *Point) {
 	p.Big, p.Slowest = ranged.Median, ranged.Max
 }
 
-// arrivalRounds is the number of ballots whose arrival is timed, and rangedRounds of those
-// that are counted by range.
+// arrivalRounds is how many ballots' arrival is timed, and rangedRounds of those counted by range.
 const (
 	arrivalRounds = 3
 	rangedRounds  = 9
@@ -161,11 +151,9 @@ func arrivals(ctx context.Context, e *Environment, proposal Proposal, rounds int
 	return spreadOf(times)
 }
 
-// importedBallots is the number of ballots imported at each size.
 const importedBallots = 50_000
 
-// measureImport imports ballots of new voters on the largest proposal, where each new
-// ballot is compared with the most existing ones.
+// measureImport imports ballots on the largest proposal, where each is compared with the most others.
 func measureImport(ctx context.Context, e *Environment, p *Point) {
 	largest := e.largestProposal(ctx)
 	var lines strings.Builder
@@ -183,7 +171,6 @@ func measureMemory(ctx context.Context, e *Environment, p *Point) {
 	p.RedisBytes = redisMemory(ctx, e)
 }
 
-// walkPages is the number of pages that a walk reads.
 const walkPages = 20
 
 func measurePages(ctx context.Context, e *Environment, p *Point) {

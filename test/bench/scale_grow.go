@@ -12,9 +12,8 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// baseSize is the size that is generated and imported. The engine makes larger
-// warehouses from copies of it under other names, because importing all of them would
-// take an hour on two cores.
+// baseSize is imported. The engine makes larger warehouses from copies of it under other names: importing all of
+// them would take an hour on two cores.
 func baseSize() Size {
 	return Size{DAOs: 100, Proposals: 2500, Ballots: 1_000_000, Largest: 180_000}
 }
@@ -49,8 +48,7 @@ func grow(ctx context.Context, e *Environment, dir string, from, to int) {
 	}
 }
 
-// copyMillion adds a copy of all imported data. The first copy of the largest proposal
-// gets four more ballots for each ballot, which makes it the one of 900,000.
+// copyMillion adds a copy. The first one of the largest proposal gets five times its ballots: 900,000.
 func copyMillion(ctx context.Context, conn driver.Conn, number int) {
 	for _, statement := range copies {
 		mustDo(conn.Exec(ctx, strings.ReplaceAll(statement, "-xN", fmt.Sprintf("-x%d", number))))

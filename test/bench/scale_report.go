@@ -26,7 +26,6 @@ type curve struct {
 	of         func(Point) float64
 }
 
-// curves returns the curves of the table.
 func (r ScaleReport) curves() []curve {
 	all := []curve{
 		{"full publish", "s", func(p Point) float64 { return p.Publish }},
@@ -47,8 +46,7 @@ func (r ScaleReport) curves() []curve {
 	return all
 }
 
-// growth returns the exponent with which a curve grows from its first to its last
-// point: 0 is constant, 1 is proportional to the data.
+// growth returns the exponent with which a curve grows: 0 is constant, 1 is proportional to the data.
 func (r ScaleReport) growth(c curve) float64 {
 	first, last := r.Points[0], r.Points[len(r.Points)-1]
 	return math.Log(c.of(last)/c.of(first)) / math.Log(float64(last.Ballots)/float64(first.Ballots))
@@ -94,7 +92,6 @@ An exponent of 0 means constant, 1 means proportional to the data. The last colu
 long as memory and disk suffice.`)
 }
 
-// write writes the document.
 func (r ScaleReport) write(docs string) error {
 	var text strings.Builder
 	r.Markdown(&text)

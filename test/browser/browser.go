@@ -90,8 +90,7 @@ func evaluate[T any](b *Tab, expression string) (value T, err error) {
 	return value, nil
 }
 
-// Until waits until an expression of JavaScript is true, also of a page that is opened
-// meanwhile.
+// Until waits until an expression of JavaScript is true, also of a page that is opened meanwhile.
 func (b *Tab) Until(expression string) {
 	b.t.Helper()
 	env.Until(b.t, func() error {
@@ -161,9 +160,8 @@ func (b *Tab) listen(event any) {
 	}
 }
 
-// WantQuiet checks that pages asked no server but the one at base for anything, and that
-// nothing in them went wrong or was refused by their policy. What a request of the test
-// itself is refused with may be expected.
+// WantQuiet checks that pages asked no other server than base, and that nothing in them went wrong or was refused by
+// their policy, but for what is expected of a request of the test itself.
 func (b *Tab) WantQuiet(base string, expected ...string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -183,8 +181,7 @@ func (b *Tab) WantQuiet(base string, expected ...string) {
 // minPasses is how many rules of axe-core hold for any page in the shell.
 const minPasses = 15
 
-// WantAccessible checks the page with axe-core, which `make npm` installs; it skips the test
-// where that is missing.
+// WantAccessible checks the page with axe-core, or skips the test where `make npm` has not installed it.
 func (b *Tab) WantAccessible() {
 	b.t.Helper()
 	script, err := os.ReadFile(filepath.Join(env.Root(b.t), "reference/npm/node_modules/axe-core/axe.min.js"))

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// WantHosts requests paths of an admin listener, and one that it does not have, by names of hosts with the status that each gets. A
-// refusal names the setting with the names that are allowed.
+// WantHosts requests paths of an admin listener by names of hosts with the status that each gets, and the refusal.
 func WantHosts(tb testing.TB, client *http.Client, base, setting string, hosts map[string]int, paths ...string) {
 	tb.Helper()
 	const unknown = "/nothing"

@@ -14,7 +14,6 @@ import (
 
 // Answers is an upstream host that answers the same to all requests, without a network.
 type Answers struct {
-	// Body is the answer.
 	Body []byte
 }
 

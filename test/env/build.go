@@ -16,17 +16,14 @@ import (
 )
 
 const (
-	// buildTimeout bounds the build of a program: a second, or minutes when the build cache
-	// is empty and the machine is busy.
+	// buildTimeout bounds a build: seconds, or minutes with an empty cache on a busy machine.
 	buildTimeout = 10 * time.Minute
-	// lockPoll is the interval at which a build checks whether another process's build is
-	// complete.
+	// lockPoll is how often a build checks whether another process's is complete.
 	lockPoll = 50 * time.Millisecond
 )
 
-// buildProgram builds a program of this module and returns its path. It is kept in the
-// user's cache, one for each checkout, where go build leaves it alone while it is up to
-// date. Test processes build one at a time.
+// buildProgram builds a program of this module and returns its path, in the user's cache, where go build leaves it
+// alone while it is up to date. Test processes build one at a time.
 func buildProgram(name, importPath string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()

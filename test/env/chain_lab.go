@@ -13,9 +13,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ChainLab is an EVM chain on this machine with Governors whose proposals and votes are
-// known, and an RPC in front of it that fails in the ways of providers. A folder with the
-// lab, named by PNYX_TEST_CHAIN_LAB, holds its programs.
+// ChainLab is an EVM chain with Governors whose proposals and votes are known, and an RPC in front of it that fails
+// as providers do. PNYX_TEST_CHAIN_LAB names the folder of its programs.
 type ChainLab struct {
 	// URL is the node, ProxyURL the RPC in front of it.
 	URL, ProxyURL string
@@ -54,8 +53,7 @@ type LabVote struct {
 	Parts map[string]string
 }
 
-// StartChainLab starts a lab of the test's own. Without PNYX_TEST_CHAIN_LAB it skips the
-// test.
+// StartChainLab starts a lab of the test's own, or skips it without PNYX_TEST_CHAIN_LAB.
 func StartChainLab(tb testing.TB) *ChainLab {
 	tb.Helper()
 	source := os.Getenv("PNYX_TEST_CHAIN_LAB")
@@ -82,8 +80,7 @@ func StartChainLab(tb testing.TB) *ChainLab {
 	return lab
 }
 
-// ChainHome is the home folder of a chain: below it, the chain keeps gigabytes of past states and leaves them there.
-// The folder is removed once the chain ends.
+// ChainHome is the home folder of a chain, which leaves gigabytes there. It is removed once the chain ends.
 func ChainHome(tb testing.TB) string {
 	tb.Helper()
 	home := Must(os.MkdirTemp("", "pnyx-test-chain-"))(tb) //nolint:usetesting // removed once the chain no longer writes
@@ -91,8 +88,7 @@ func ChainHome(tb testing.TB) string {
 	return home
 }
 
-// NPMInstalled copies a folder and installs its packages, once on this machine for its package.json. Without npm or
-// its packages, the test is skipped.
+// NPMInstalled copies a folder and installs its packages, once for its package.json, or skips the test.
 func NPMInstalled(tb testing.TB, name, source string) string {
 	tb.Helper()
 	npm := Program(tb, "npm", "")

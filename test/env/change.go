@@ -37,8 +37,7 @@ func AnnounceState(ctx context.Context, store *cache.Store, published cache.Publ
 	return errors.Join(changes, lease.SetPublicationState(ctx, published, token), lease.Release(ctx))
 }
 
-// AddChanges adds rows to the stream of changes, and begins it where there is none, as a worker
-// does that has written them to its log. It returns how many rows the stream has.
+// AddChanges adds rows to the stream of changes, which it may begin, and returns how many it has.
 func AddChanges(ctx context.Context, store *cache.Store, changes ...governance.Change) (length int64, err error) {
 	head, err := store.ChangeHead(ctx)
 	if err != nil {

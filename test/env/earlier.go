@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// EarlierProgram builds the version of PNYX_TEST_UPGRADE_FROM, unless that is the path of a
-// program. It skips the test in a clone that does not have the version.
+// EarlierProgram builds the version of PNYX_TEST_UPGRADE_FROM, unless that is a program, or skips the test.
 func EarlierProgram(tb testing.TB) string {
 	tb.Helper()
 	ref := os.Getenv("PNYX_TEST_UPGRADE_FROM")

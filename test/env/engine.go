@@ -19,16 +19,14 @@ import (
 )
 
 const (
-	// maxMemory bounds an engine, in bytes: the packages under test run side by side, each
-	// with one. An engine that many tests share counts far more than it uses.
+	// maxMemory bounds an engine, in bytes. One that many tests share counts far more than it uses.
 	maxMemory = 6 << 30
 
 	stopTimeout = 15 * time.Second
 )
 
-// EngineOptions is what an engine of tb's own needs, in a folder that goes away with
-// tb: for tests that want to change something before they call engine.Start. It
-// skips the test when there is no engine.
+// EngineOptions is what an engine of tb's own needs, for tests that change something before engine.Start. It skips the
+// test when there is no engine.
 func EngineOptions(tb testing.TB) engine.Options {
 	tb.Helper()
 	return engine.Options{
@@ -40,8 +38,7 @@ func EngineOptions(tb testing.TB) engine.Options {
 	}
 }
 
-// StartEngine runs an engine until the end of tb, with these rights of the user analyst. It
-// skips the test when there is none.
+// StartEngine runs an engine until the end of tb, with rights of the user analyst, or skips the test.
 func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 	tb.Helper()
 	options := EngineOptions(tb)
@@ -51,17 +48,15 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 	return e.Instance()
 }
 
-// SharedEngine runs one engine for all tests of the process and returns it. It ends, and
-// its folder is removed, with Main or else with the process. It skips the test
-// when there is none.
+// SharedEngine runs one engine for all tests of the process, until Main or the process ends. It skips the test when
+// there is none.
 func SharedEngine(tb testing.TB) engine.Instance {
 	tb.Helper()
 	return Must(shared.start(tb.Context(), located(tb)))(tb)
 }
 
-// EngineDatabase creates a database with a name of its own and returns the name. It is
-// dropped at the end of tb, unless tb has failed: then it can be inspected as
-// long as the engine runs.
+// EngineDatabase creates a database and returns its name. It is dropped at the end of tb, unless tb has failed: then
+// it can be inspected as long as the engine runs.
 func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := newDatabaseName()
@@ -144,8 +139,7 @@ func DatabaseURL(tb testing.TB) string {
 	return instance.URL(MigratedDatabase(tb, instance))
 }
 
-// EmptyDatabaseURL is the address of an EngineDatabase in the SharedEngine: one without
-// tables.
+// EmptyDatabaseURL is the address of an EngineDatabase in the SharedEngine.
 func EmptyDatabaseURL(tb testing.TB) string {
 	tb.Helper()
 	instance := SharedEngine(tb)

@@ -9,9 +9,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// The embedded engine aborts, rarely, when a client ends without a farewell, and is started
-// again at its address. Tests that share it have to outlive that: they repeat what finds no
-// engine.
+// The embedded engine aborts, rarely, when a client ends without a farewell, and is started again at its address:
+// tests that share it repeat what finds no engine.
 
 // codeAborted is the error of an engine that is ending.
 const codeAborted = 236

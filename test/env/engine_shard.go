@@ -7,8 +7,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// EngineShard is one of two engines that know each other as the shards of the cluster
-// [engine.ClusterName].
+// EngineShard is one of two engines that are the shards of the cluster [engine.ClusterName].
 type EngineShard struct {
 	// DataDir is the folder that it owns.
 	DataDir string

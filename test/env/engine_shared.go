@@ -15,8 +15,7 @@ import (
 // builtChild builds the program that becomes the engine, once in a process.
 var builtChild = sync.OnceValues(func() (string, error) { return buildProgram("engine", "pnyx/test/env/enginechild") }) //nolint:gochecknoglobals // one for the process is what it is for
 
-// sweepMark is a file in the folder of a shared engine. It tells the child program
-// to remove the folder when it ends, since the tests have ended before it.
+// sweepMark is a file that tells the child program to remove the folder of a shared engine when it ends.
 const sweepMark = "remove-with-engine"
 
 // shared is what the tests of a process have in common.
@@ -32,8 +31,7 @@ type common struct {
 	free   []string // databases of the engine with the schema, of tests that have ended
 }
 
-// takeDatabase returns the name of a database that was returned, "" for none: of several
-// the one that was returned first.
+// takeDatabase returns the name of the database that was returned first, "" for none.
 func (c *common) takeDatabase() (name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,12 +35,10 @@ func Decode(tb testing.TB, text []byte, into any) {
 // DiffJSON compares two values as JSON has them; "" for equal values.
 func DiffJSON(want, got any) string { return cmp.Diff(Plain(want), Plain(got)) }
 
-// SameJSON reports whether two JSON texts have the same value. Equal texts are the fast
-// case.
+// SameJSON reports whether two JSON texts have the same value. Equal texts are the fast case.
 func SameJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) || DiffJSON(a, b) == "" }
 
-// WithoutAdditions returns a value of Plain without the members of objects that an earlier version
-// did not send: later versions may add some, and change none.
+// WithoutAdditions returns a value of Plain without members that an earlier version did not send.
 func WithoutAdditions(earlier, value any) any {
 	switch value := value.(type) {
 	case map[string]any:

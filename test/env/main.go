@@ -10,10 +10,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package that uses what the process shares: it is the body of
-// their TestMain. After the tests it stops the shared engine, removes the shared folders
-// and makes the checks, of leaked goroutines for instance. After a failure it prints the log
-// of the shared engine. It does not return.
+// Main is the body of TestMain of a package that uses what the process shares. After the tests it stops the shared
+// engine, whose log it prints after a failure, removes the shared folders and makes the checks. It does not return.
 func Main(m *testing.M, checks ...func() error) {
 	QuietRedis()
 	SkipLong()

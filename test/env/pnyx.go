@@ -29,8 +29,7 @@ var builtPnyx = sync.OnceValues(func() (string, error) { //nolint:gochecknogloba
 	return buildProgram("pnyx", "pnyx")
 })
 
-// Binary is the path of the program under test: PNYX_TEST_BINARY, or else one that is
-// built from the source, without the race detector. It skips the test under -short.
+// Binary is PNYX_TEST_BINARY, or the program built from the source. It skips the test under -short.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	SkipShort(tb, "the built program")
@@ -88,14 +87,12 @@ type Pnyx struct {
 	URL, AdminURL string
 	// DataDir is the folder of the embedded warehouse, unless Environ names a server.
 	DataDir string
-	// Environ has the settings of the process. Commands that Run runs with them work on the
-	// same warehouse and the same Redis.
+	// Environ has the settings of the process. Commands with them work on the same warehouse and Redis.
 	Environ []string
 }
 
-// StartPnyx starts pnyx with a role ("serve", "api", …) on free ports, and ends it with the
-// test. It does not wait until the process is ready; see Ready. environ has further
-// settings.
+// StartPnyx starts pnyx with a role ("serve", "api", …) on free ports and further settings, and ends it with the test.
+// It does not wait until the process is ready; see Ready.
 func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) *Pnyx {
 	tb.Helper()
 	return StartProgram(tb, Binary(tb), dataDir, environ, args...)
@@ -120,8 +117,7 @@ func StartProgram(tb testing.TB, program, dataDir string, environ []string, args
 	return p
 }
 
-// awaitEngineEnd waits until no engine runs in a data folder: a killed process's engine ends
-// a moment later, and writes until then.
+// awaitEngineEnd waits until no engine runs in a data folder: that of a killed process ends a moment later.
 func awaitEngineEnd(tb testing.TB, dataDir string) {
 	tb.Helper()
 	Until(tb, func() error {
@@ -139,9 +135,8 @@ const (
 	inUse = "in use"
 )
 
-// AwaitReady waits until the process reports that it is ready. A process that has ended
-// because a server answered its first request too late, or a killed owner of its folder had
-// not ended yet, is started again: the machine is busy.
+// AwaitReady waits until the process is ready. On a busy machine, one that has ended because a server answered too
+// late, or a killed owner of its folder had not ended yet, is started again.
 func (p *Pnyx) AwaitReady() {
 	p.TB.Helper()
 	starts := 1

@@ -52,8 +52,7 @@ type Meta struct {
 	}
 }
 
-// Check reports what is wrong with the meta object of an answer whose data is ready, or
-// is not.
+// Check reports what is wrong with the meta object of an answer whose data is ready, or is not.
 func (m Meta) Check(ready bool) error {
 	generated, err := time.Parse(TimeLayout, m.GeneratedAt)
 	asOf, errAsOf := time.Parse(TimeLayout, m.DataAsOf)
@@ -98,8 +97,7 @@ func (p *Pnyx) Get(path string, data any) {
 	Must(p.Read(path, data))(p.TB)
 }
 
-// Ask sends a GET request as an internal caller and decodes the data of the response. Any
-// goroutine may call it.
+// Ask sends a GET request as an internal caller and decodes the data. Any goroutine may call it.
 func (p *Pnyx) Ask(path string, data any) (r Response, err error) {
 	r.Data = data
 	var text []byte
@@ -121,8 +119,7 @@ func (p *Pnyx) Read(path string, data any) (Response, error) {
 	return r, err
 }
 
-// Page reads the page at a cursor, the first page for "", and checks its length, its
-// meta.page and its Link header.
+// Page reads the page at a cursor, the first one for "", and checks it, its meta.page and its Link header.
 func (p *Pnyx) Page(path string, limit int, cursor string) (Page, error) {
 	address, err := url.Parse(path)
 	if err != nil {
@@ -152,8 +149,7 @@ func (p *Pnyx) Page(path string, limit int, cursor string) (Page, error) {
 	return page, checkLink(address.Path, query, meta.HasMore, r.Header.Get("Link"))
 }
 
-// checkLink compares a Link header with the address of the next page. The header leaves
-// out parameters with their default value, and has a voter's address in lower case.
+// checkLink compares a Link header, without parameters with their defaults, with the address of the next page.
 func checkLink(path string, query url.Values, more bool, link string) error {
 	if !more && link == "" {
 		return nil
@@ -172,8 +168,7 @@ func checkLink(path string, query url.Values, more bool, link string) error {
 	return nil
 }
 
-// Walk reads a list to its end, by pages of limit rows. Every page must be ready: one that is
-// stale is being made again, and is read until it was.
+// Walk reads a list to its end, by pages of limit rows, each again while it is stale.
 func (p *Pnyx) Walk(path string, limit int) (rows []json.RawMessage, err error) {
 	for cursor, last := "", false; !last; {
 		page, err := p.Page(path, limit, cursor)
@@ -212,8 +207,7 @@ func rowAt(rows []json.RawMessage, n int) any {
 	return rows[n]
 }
 
-// Metric reads the value of a metric without labels, or of one series written out with its
-// labels; 0 while the admin listener does not answer.
+// Metric reads the value of a metric, or of one series with its labels; 0 while there is no answer.
 func (p *Pnyx) Metric(series string) float64 {
 	p.TB.Helper()
 	_, body, err := Fetch(p.AdminURL + "/metrics")
@@ -245,8 +239,7 @@ func (p *Pnyx) AwaitPublished() {
 	})
 }
 
-// Concurrently runs jobs 0 to n-1 on a number of goroutines, and reports their errors to
-// the test: the first ten, and how many more there are.
+// Concurrently runs jobs 0 to n-1 on a number of goroutines, and reports their first ten errors.
 func Concurrently(tb testing.TB, goroutines, n int, job func(n int) error) {
 	tb.Helper()
 	errs := make([]error, n)
@@ -266,6 +259,5 @@ func Concurrently(tb testing.TB, goroutines, n int, job func(n int) error) {
 	}
 }
 
-// FillConcurrency is the number of goroutines that request pages on demand: as many
-// as it fills pages concurrently.
+// FillConcurrency is the number of goroutines that request pages on demand: as many as fill them.
 const FillConcurrency = 4

@@ -102,8 +102,7 @@ func column(ctx context.Context, conn driver.Conn, sql string, args ...any) (tex
 	return texts, rows.Err()
 }
 
-// Rows reads rows by the command `pnyx sql`, as an analyst does. All values are texts, and
-// there must be a row.
+// Rows reads rows, of which there must be one, by the command `pnyx sql`. All values are texts.
 func (p *Pnyx) Rows(sql string) (rows []map[string]string) {
 	p.TB.Helper()
 	for line := range strings.Lines(MustRun(p.TB, p.Environ, "sql", "--format", "json", sql)) {

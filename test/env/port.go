@@ -11,22 +11,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Ports that are given out begin at first. Systems take ports of outgoing connections
-// from further up, so that a server that was killed finds its port free again.
+// Systems take ports of outgoing connections from further up than first.
 const (
 	first = 10_000
 	ports = 22_000
 )
 
-// given holds the ports that this process has given out, with a locked file of each: between
-// its choice and its use, no other test process may choose a port.
+// given holds the ports of this process, with a locked file of each, so that no other process chooses them.
 var given sync.Map //nolint:gochecknoglobals // ports are the machine's
 
 // portFolder is the folder of those files, which all test processes of a user share.
 var portFolder = sync.OnceValues(func() (string, error) { return cacheFolder("ports") }) //nolint:gochecknoglobals // made once
 
-// Free is a port of the loopback interface on which no process listens, and a different one
-// each time.
+// Free is a port of the loopback interface on which no process listens, a different one each time.
 func Free(tb testing.TB) string {
 	tb.Helper()
 	dir := Must(portFolder())(tb)

@@ -11,13 +11,11 @@ import (
 	"time"
 )
 
-// shownOutput bounds how much of a program's output a failed test logs, in bytes: more
-// would push the failure itself out of a log that is cut.
+// shownOutput bounds the output that a failed test logs, in bytes: more would hide the failure.
 const shownOutput = 8 << 10
 
-// Process is a program that a test starts, observes and ends. It runs in a process group
-// of its own, and ends with the test at the latest. Its methods belong to the goroutine of
-// the test, except Exited and Output.
+// Process is a program that a test starts, observes and ends. It runs in a process group of its own. Its methods belong
+// to the goroutine of the test, except Exited and Output.
 type Process struct {
 	// Output is what the program has printed so far, on both streams.
 	Output *Buffer
@@ -30,8 +28,7 @@ type Process struct {
 	exited  chan struct{}
 }
 
-// NewProcess prepares a program, with settings in addition to the environment of the test. Start starts
-// it; the end of tb kills what still runs, and logs the output of a failed test.
+// NewProcess prepares a program with further settings. The end of tb kills it, and logs the output of a failure.
 func NewProcess(tb testing.TB, path string, environ []string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{Output: &Buffer{}, tb: tb, path: path, args: args, environ: environ}
@@ -97,8 +94,7 @@ func (p *Process) ExitCode() int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// Signal sends a signal to the program, and none to its children. A program that has ended
-// gets none.
+// Signal sends a signal to the program, if it has not ended, and none to its children.
 func (p *Process) Signal(signal syscall.Signal) {
 	_ = p.command.Process.Signal(signal) // it may have ended
 }
@@ -109,8 +105,7 @@ func (p *Process) Pause() { p.Signal(syscall.SIGSTOP) }
 // Resume continues the program after Pause.
 func (p *Process) Resume() { p.Signal(syscall.SIGCONT) }
 
-// Stop ends the program with SIGTERM and waits until it has ended. The test fails if that
-// takes longer than maxWait.
+// Stop ends the program with SIGTERM, within maxWait.
 func (p *Process) Stop() {
 	p.tb.Helper()
 	p.Signal(syscall.SIGTERM)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// RealData returns a folder with the records of real upstream data in the folder that
-// PNYX_TEST_REAL_DATA names, and nothing that lies beside them. It skips the test without one.
+// RealData returns a folder with the records alone in PNYX_TEST_REAL_DATA, or skips the test.
 func RealData(tb testing.TB) string {
 	tb.Helper()
 	from := os.Getenv("PNYX_TEST_REAL_DATA")

@@ -35,8 +35,7 @@ func OnEachRedis(t *testing.T, test func(t *testing.T, url string)) {
 	}
 }
 
-// redisServerPath is the path of the server program; without one, and under -short, tb
-// ends here.
+// redisServerPath is the path of the server program; without one, and under -short, tb ends.
 func redisServerPath(tb testing.TB) string {
 	tb.Helper()
 	return Program(tb, program, "PNYX_TEST_REQUIRE_REDIS")

@@ -11,8 +11,7 @@ import (
 	"pnyx/cache"
 )
 
-// RedisClient returns a client that does to the Redis at a URL what a cache.Store does
-// not, until the end of tb.
+// RedisClient returns a client, until the end of tb, for what a cache.Store does not do.
 func RedisClient(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
 	client := Must(cache.NewClient(url))(tb)
@@ -42,14 +41,12 @@ func FlushRedis(tb testing.TB, client redis.UniversalClient) {
 	MustDo(tb, err)
 }
 
-// QuietRedis keeps the Redis client from printing every connection that breaks, which
-// is what some tests are for. It is for a TestMain, since it holds for the process.
+// QuietRedis keeps the client of the process from printing every connection that breaks, for a TestMain.
 func QuietRedis() {
 	logging.Disable()
 }
 
-// RedisLeftover is the goroutine by which a closed client goes on looking, for up to a
-// second, for a server that went away: no leak to a TestMain that looks for some.
+// RedisLeftover is a goroutine of a closed client that looks for a server, for up to a second: no leak.
 func RedisLeftover() goleak.Option {
 	return goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
 }

@@ -11,13 +11,11 @@ import (
 	"testing"
 )
 
-// Sizes of a cluster.
 const (
 	clusterPrimaries = 3
 	clusterSlots     = 16384
-	// clusterTimeout is after how many milliseconds without a word a node is taken for
-	// dead, while a cluster is formed and when a primary is killed: a failover takes about
-	// a second more. In between, a busy machine must not cause one.
+	// clusterTimeout is after how many milliseconds a node is taken for dead, while a cluster is formed and when a
+	// primary is killed: a failover takes a second more. In between, a busy machine must not cause one.
 	clusterTimeout, clusterTimeoutBetween = "2000", "120000"
 )
 
@@ -30,8 +28,7 @@ type RedisClusterServers struct {
 	nodes []*RedisServer
 }
 
-// RedisCluster starts three redis-servers and makes a RedisClusterServers of them, until the
-// end of tb. It skips the test when there is no such program.
+// RedisCluster starts three redis-servers that form a Cluster, until the end of tb, or skips the test.
 func RedisCluster(tb testing.TB) *RedisClusterServers {
 	tb.Helper()
 	return startCluster(tb, clusterPrimaries)
@@ -102,8 +99,7 @@ func (c *RedisClusterServers) KillPrimary() *RedisServer {
 	return killed
 }
 
-// AwaitReplicas returns when each primary has a replica that is up to date, as after a
-// Restart of a former primary.
+// AwaitReplicas returns when each primary has a replica that is up to date.
 func (c *RedisClusterServers) AwaitReplicas() {
 	c.tb.Helper()
 	for first := range clusterPrimaries {
@@ -119,8 +115,7 @@ func (c *RedisClusterServers) AwaitReplicas() {
 	c.agree()
 }
 
-// MoveSlots moves so many slots, with the keys in them, from the second primary to
-// the third and back. It needs the program redis-cli.
+// MoveSlots moves slots, with their keys, from the second primary to the third and back, by redis-cli.
 func (c *RedisClusterServers) MoveSlots(slots int) {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), 4*soon)
@@ -137,8 +132,7 @@ func (c *RedisClusterServers) MoveSlots(slots int) {
 	}
 }
 
-// agree returns when all nodes say the same of who has which slots: redis-cli moves
-// none before.
+// agree returns when all nodes agree on the slots: redis-cli moves none before.
 func (c *RedisClusterServers) agree() {
 	c.tb.Helper()
 	Until(c.tb, func() error {
@@ -176,8 +170,7 @@ func (s *RedisServer) slots() (string, error) {
 	return strings.Join(said, ", "), nil
 }
 
-// join shares the slots out, introduces the nodes to each other, and waits until
-// each of them knows where every slot is.
+// join shares the slots out, introduces the nodes, and waits until each knows where every slot is.
 func (c *RedisClusterServers) join() {
 	c.tb.Helper()
 	for i, node := range c.nodes {

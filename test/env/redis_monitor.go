@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Monitor records the commands that the server gets from now on. The function that it
-// returns ends that, and returns the commands that contain a text, in their order.
+// Monitor records the server's commands until the returned function returns those that contain a text.
 func (s *RedisServer) Monitor() (commands func(part string) []string) {
 	s.tb.Helper()
 	conn := Must(new(net.Dialer).DialContext(s.tb.Context(), "tcp", s.Addr))(s.tb)

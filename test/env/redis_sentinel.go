@@ -14,14 +14,12 @@ const (
 	sentinelNodes = 3
 	// sentinelMaster is the name by which RedisSentinelServers know the pair.
 	sentinelMaster = "pnyx"
-	// sentinelDown is after how many milliseconds without an answer a Sentinel takes a
-	// server for dead, while a failover is awaited: it takes about two seconds more. Before and
-	// after, a busy machine must not cause one.
+	// sentinelDown is after how many milliseconds a Sentinel takes a server for dead, while a failover is awaited,
+	// which takes two seconds more. Before and after, a busy machine must not cause one.
 	sentinelDown, sentinelDownBefore = 1000, 120_000
 )
 
-// RedisSentinelServers are a Redis and its replica on this machine, and three RedisSentinelServers that
-// make the replica the primary when the primary dies.
+// RedisSentinelServers are a Redis, its replica, and three Sentinels, which make that the primary.
 type RedisSentinelServers struct {
 	// URL names every Sentinel.
 	URL string
@@ -31,8 +29,7 @@ type RedisSentinelServers struct {
 	sentinels []*RedisServer
 }
 
-// RedisSentinels starts them, until the end of tb, and waits until all know each
-// other. It skips the test when there is no redis-server.
+// RedisSentinels starts them, until the end of tb, and waits until all know each other, or skips the test.
 func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 	tb.Helper()
 	path := redisServerPath(tb)
@@ -78,8 +75,7 @@ func (s *RedisSentinelServers) Replica() *RedisServer {
 	return s.other(s.Primary())
 }
 
-// AwaitFailover returns when the other server has become the primary in place of a
-// former one, which was killed or hangs.
+// AwaitFailover returns when the other server has become the primary in place of a former one.
 func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 	s.tb.Helper()
 	s.setDown(sentinelDown)
@@ -95,8 +91,7 @@ func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 	})
 }
 
-// AwaitReplica returns when there is a replica that is up to date, as after a
-// Restart of a former primary.
+// AwaitReplica returns when there is a replica that is up to date.
 func (s *RedisSentinelServers) AwaitReplica() {
 	s.tb.Helper()
 	Until(s.tb, func() error { return s.Replica().role("slave") })
@@ -134,8 +129,7 @@ func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
 	))
 }
 
-// setDown sets after how many milliseconds without an answer the Sentinels take a server for
-// dead.
+// setDown sets after how many milliseconds the Sentinels take a server for dead.
 func (s *RedisSentinelServers) setDown(milliseconds int) {
 	s.tb.Helper()
 	for _, sentinel := range s.sentinels {

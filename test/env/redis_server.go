@@ -9,8 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisServer is a redis-server that keeps nothing on disk. It stays at its address when it
-// is killed and restarted.
+// RedisServer is a redis-server without files, which stays at its address when it is restarted.
 type RedisServer struct {
 	*Process
 
@@ -25,15 +24,13 @@ type RedisServer struct {
 	options []string
 }
 
-// Redis starts a redis-server on a free port until the end of tb. It skips
-// the test when there is no such program.
+// Redis starts a redis-server on a free port until the end of tb, or skips the test.
 func Redis(tb testing.TB) *RedisServer {
 	tb.Helper()
 	return RestoredRedis(tb, tb.TempDir())
 }
 
-// RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it
-// there.
+// RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it.
 func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 	tb.Helper()
 	s := newServer(tb, redisServerPath(tb), "--dir", dir)
@@ -41,7 +38,6 @@ func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 	return s
 }
 
-// newServer prepares a server with further arguments.
 func newServer(tb testing.TB, path string, args ...string) *RedisServer {
 	tb.Helper()
 	return &RedisServer{Process: NewProcess(tb, path, nil), options: append([]string{

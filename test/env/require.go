@@ -16,9 +16,8 @@ const (
 	nginxProgram = "/usr/sbin/nginx"
 )
 
-// SkipShort skips a test under -short, and says what the test needs: the engine, a server,
-// a browser, the built program, or seconds. What starts one of them calls it, so that tests
-// need not.
+// SkipShort skips a test under -short, which needs the engine, a server, a browser, the built program, or seconds. What
+// starts one of them calls it.
 func SkipShort(tb testing.TB, need string) {
 	tb.Helper()
 	if testing.Short() {
@@ -26,9 +25,8 @@ func SkipShort(tb testing.TB, need string) {
 	}
 }
 
-// Program is the path of a program in PATH, for a test that starts it. Without the program,
-// the test is skipped, or fails if the environment variable required is set. It skips the
-// test under -short.
+// Program is the path of a program in PATH. Without it, the test is skipped, or fails if the environment variable
+// required is set. It skips the test under -short.
 func Program(tb testing.TB, name, required string) string {
 	tb.Helper()
 	SkipShort(tb, name)
@@ -39,8 +37,7 @@ func Program(tb testing.TB, name, required string) string {
 	return path
 }
 
-// Nginx is the path of nginx. Without nginx or its Lua module, the test is skipped, or fails
-// if PNYX_TEST_REQUIRE_NGINX is set. It skips the test under -short.
+// Nginx is the path of nginx with its Lua module, as Program, with PNYX_TEST_REQUIRE_NGINX.
 func Nginx(tb testing.TB) string {
 	tb.Helper()
 	SkipShort(tb, "nginx")
@@ -58,8 +55,7 @@ func Nginx(tb testing.TB) string {
 	return nginxProgram
 }
 
-// missing ends a test that lacks a program: it fails if required is set or the program is
-// there and cannot be run, and else is skipped.
+// missing ends a test that lacks a program: it fails if that is required or cannot be run, or is skipped.
 func missing(tb testing.TB, err error, required string) {
 	tb.Helper()
 	if os.Getenv(required) != "" || !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// Tamper answers as another handler does until Change is set, which may replace answers: what
-// an upstream system does that is hostile or broken.
+// Tamper answers as another handler does until Change is set, as a hostile or broken upstream does.
 type Tamper struct {
 	// Honest answers first.
 	Honest http.Handler
@@ -32,8 +31,7 @@ func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
 	return lying, address
 }
 
-// Change replaces answers from now on. asked is the path, the parameters and the body of the
-// request.
+// Change replaces answers from now on. asked is the path, the parameters and the body of the request.
 func (t *Tamper) Change(change func(asked string, answer []byte) []byte) { t.change.Store(&change) }
 
 // Answer answers requests with all of some parts with a text from now on.

@@ -8,8 +8,7 @@ import (
 const (
 	// maxWait bounds a wait: nothing takes as long when all is well, on however slow a machine.
 	maxWait = 2 * time.Minute
-	// minPause and maxPause bound the pause between two tries, a tenth of the time waited so
-	// far: what takes long is asked for less often, and does not wait for those who ask.
+	// minPause and maxPause bound the pause between two tries, a tenth of the time waited so far.
 	minPause, maxPause = 5 * time.Millisecond, 200 * time.Millisecond
 )
 

@@ -25,10 +25,9 @@ func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	return opened
 }
 
-// MigratedDatabase returns the name of a database of the shared engine with the schema of
-// this version and no rows, which is tb's alone until it ends. It may have belonged to a
-// test that has ended, since emptying one costs far less than migrating another: a test
-// that changes the schema takes an EngineDatabase. It is kept when tb has failed.
+// MigratedDatabase returns the name of a database of the shared engine with the schema of this version and no rows,
+// which is tb's alone until it ends, and kept when tb has failed. It may be that of a test that has ended, since
+// emptying one costs far less than migrating: a test that changes the schema takes an EngineDatabase.
 func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := shared.takeDatabase()
@@ -59,8 +58,7 @@ func openWarehouse(ctx context.Context, url string) (*warehouse.Warehouse, error
 	})
 }
 
-// emptyDatabase removes all rows of a database, once the engine has ended what it still did
-// for the test before: a client that leaves does not end its insertion.
+// emptyDatabase removes all rows, once the engine has ended what it did for the test before.
 func emptyDatabase(ctx context.Context, instance engine.Instance, database string) error {
 	conn, err := connect(instance, database)
 	if err != nil {

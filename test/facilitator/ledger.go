@@ -42,8 +42,7 @@ type Transfer struct {
 	Hash          string // the transaction's
 }
 
-// Behaviour answers a call of the facilitator in place of the honest answer, which
-// it may ask for. It may write nothing and wait for the caller to give up.
+// Behaviour answers in place of the honest answer, for which it may ask. It may write nothing and wait.
 type Behaviour func(w http.ResponseWriter, r *http.Request, honest func() any)
 
 // NewLedger starts a ledger until the end of tb.
@@ -141,8 +140,7 @@ func WriteJSON(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value) // the caller may be gone
 }
 
-// objection returns the first reason to refuse a payment, in the order in which a
-// facilitator checks; empty for none.
+// objection returns the first reason to refuse a payment, in the order of facilitators; empty for none.
 func (l *Ledger) objection(asked request) string {
 	a, terms := asked.PaymentPayload.Payload.Authorization, asked.PaymentRequirements
 	signer, err := recoverSigner(asked.PaymentPayload.Payload.Signature, Digest(a, terms))

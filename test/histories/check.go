@@ -4,21 +4,17 @@ import "fmt"
 
 // Setting is what models need to know of the deployment.
 type Setting struct {
-	// Nodes is the number of API nodes.
 	Nodes int
 	// Voters is the number of voters of the vote: ballot n replaces ballot n-Voters.
 	Voters int
 	// Burst and PerSecond describe the bucket of tokens whose month is checked.
-	Burst int
-	// PerSecond is described at Burst.
+	Burst     int
 	PerSecond float64
 }
 
 // Model checks a history and returns what it rules out.
 type Model struct {
-	// Name is the subject of the model.
-	Name string
-	// Check returns the problems of a history.
+	Name  string
 	Check func(History, Setting) []string
 }
 

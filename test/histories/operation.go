@@ -18,7 +18,6 @@ import (
 // Kind is what an operation does.
 type Kind string
 
-// The kinds of operations.
 const (
 	// Request reads a path, with or without a token.
 	Request Kind = "request"
@@ -38,12 +37,10 @@ const (
 	// Publish is an event that is in the feed, and Deliver its message at a receiver.
 	Publish Kind = "publish"
 	Deliver Kind = "deliver"
-	// Follow reads changes, and Copy is the copy of a client that read them all: Casts
-	// of the ballots of the vote in its Rows.
+	// Follow reads changes, and Copy is the copy of who read them all: Casts of the ballots in its Rows.
 	Follow Kind = "follow"
 	Copy   Kind = "copy"
-	// Change gives a record of a followed system, its Subject, the state Casts, a number that
-	// only grows. Show is what an answer shows of such a record.
+	// Change gives a record of a followed system, its Subject, the state Casts. Show is an answer with it.
 	Change Kind = "change"
 	Show   Kind = "show"
 	// Fault breaks something. It returns when everything has recovered.
@@ -60,16 +57,13 @@ type Operation struct {
 	// Call and Return are the times since the history began, by one monotonic clock.
 	Call   time.Duration `json:"call"`
 	Return time.Duration `json:"return"`
-	// Status is the HTTP status; 0 for an outcome that is not known. A command that
-	// succeeded has 200.
+	// Status is the HTTP status; 0 for an outcome that is not known. A command that succeeded has 200.
 	Status int    `json:"status,omitempty"`
 	Code   string `json:"code,omitempty"`
-	// Subject is what it is about: the nonce of a payment, the revision of an export, the
-	// id of an event, a record of a followed system, the name of a fault.
+	// Subject is the nonce of a payment, revision of an export, id of an event, followed record, or name of a fault.
 	Subject string `json:"subject,omitempty"`
 	Path    string `json:"path,omitempty"`
-	// Token is the id of the token of a request or command, and Secret the number of times
-	// that it was rotated before.
+	// Token is the id of the token, and Secret the number of times that it was rotated before.
 	Token  string `json:"token,omitempty"`
 	Secret int    `json:"secret,omitempty"`
 	// Limit is the number of answers a month of an issued token; 0 for one whose month is not checked.
@@ -79,8 +73,7 @@ type Operation struct {
 	Body string `json:"body,omitempty"`
 	// AsOf is the dataAsOf of an answer, in Unix milliseconds: of each page of a walk.
 	AsOf []int64 `json:"asOf,omitempty"`
-	// Casts is how many ballots of the vote an answer shows, the number of an imported one, or
-	// the state of a record of a followed system.
+	// Casts is how many ballots an answer shows, the number of an imported one, or the state of a record.
 	Casts int `json:"casts,omitempty"`
 	// Rows are the numbers of the ballots of a walk or export, in their order.
 	Rows []int `json:"rows,omitempty"`
@@ -101,8 +94,7 @@ func (o *Operation) String() string {
 		o.Call.Round(time.Millisecond), o.Return.Round(time.Millisecond), o.Status, o.Code)
 }
 
-// overlaps reports whether an operation was under way at any time between two others' calls
-// and returns.
+// overlaps reports whether an operation was under way at any time between two moments.
 func (o *Operation) overlaps(from, to time.Duration) bool { return o.Call <= to && o.Return >= from }
 
 // answered reports whether the operation returned data.

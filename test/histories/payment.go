@@ -2,9 +2,8 @@ package histories
 
 import "fmt"
 
-// checkPayments checks that no request is answered without a payment, that a payment moves money
-// once and buys one answer, and that who was charged is answered in the end. An answer that
-// Redis has lost is computed again.
+// checkPayments checks that no request is answered without a payment, that a payment moves money once and buys one
+// answer, and that who was charged is answered in the end.
 func checkPayments(h History, _ Setting) (problems []string) {
 	transfers, answers := map[string]*Operation{}, map[string]*Operation{}
 	for _, transfer := range h.of(Transfer) {

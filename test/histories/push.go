@@ -2,8 +2,7 @@ package histories
 
 import "fmt"
 
-// checkDeliveries checks that each event of the feed reaches the receiver at least once, and
-// that no other message does.
+// checkDeliveries checks that each event of the feed reaches the receiver, and no other message does.
 func checkDeliveries(h History, _ Setting) (problems []string) {
 	published, delivered := map[string]bool{}, map[string]bool{}
 	for _, event := range h.of(Publish) {

@@ -15,10 +15,9 @@ const codeQuota = "QUOTA_EXCEEDED"
 // checkTimeout bounds the search for a linearization. A search that takes longer decides nothing.
 const checkTimeout = 30 * time.Second
 
-// checkQuotas checks the month of each token. Where no fault kept a node from Redis, the
-// history of a token is a counter's. Otherwise the bound of DESIGN.md holds: each node
-// may have counted by itself meanwhile, no faster than its bucket allows; and once Redis
-// is back, all is counted but what was answered meanwhile.
+// checkQuotas checks the month of each token. Where no fault kept a node from Redis, its history is a counter's.
+// Otherwise the bound of DESIGN.md holds: each node may have counted by itself meanwhile, no faster than its bucket
+// allows; and once Redis is back, all is counted but what was answered meanwhile.
 func checkQuotas(h History, s Setting) (problems []string) {
 	for _, issued := range h.of(Issue) {
 		if issued.Limit == 0 || issued.Token == "" { // the command may have failed
@@ -53,8 +52,7 @@ func span(operations []*Operation) (from, to time.Duration) {
 	return from, to
 }
 
-// count is the state of a month: the answers that it paid for, and reservations that are
-// returned later.
+// count is the state of a month: the answers it paid for, and reservations that are returned later.
 type count struct{ used, held int }
 
 // step is what a request does to the count of its month.
@@ -63,8 +61,7 @@ type step struct {
 	limit int
 }
 
-// The steps of requests. A request that is not answered with data holds an answer until it
-// returns it; one that is refused does so beyond the limit.
+// The steps of requests. One without data holds an answer until it returns it, a refused one beyond the limit.
 const (
 	grant   = "grant"
 	refuse  = "refuse"

@@ -48,8 +48,7 @@ func (r *Recorder) History() History {
 	return check.Locked(&r.mu, func() History { return slices.Clone(r.done) })
 }
 
-// Take returns the operations for which take is true, and forgets them: a run of hours has
-// too many to keep.
+// Take returns the operations for which take is true, and forgets them.
 func (r *Recorder) Take(take func(*Operation) bool) (taken History) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Result is what is kept of one history: a line of results.ndjson, from which the report is
-// made.
+// Result is what is kept of one history: a line of results.ndjson.
 type Result struct {
 	// Date is the day of the history, and Build the version of the program.
 	Date  string `json:"date"`
@@ -21,8 +20,7 @@ type Result struct {
 	// Seconds is how long it lasted, and Operations how much was recorded.
 	Seconds    int `json:"seconds"`
 	Operations int `json:"operations"`
-	// Faults counts what broke, by name. Alone is how often a node counted by itself although
-	// nothing was broken.
+	// Faults counts what broke, by name. Alone is how often a node counted by itself without one.
 	Faults map[string]int `json:"faults"`
 	Alone  int            `json:"alone,omitempty"`
 	// Violations are what models rule out, or why a history did not end.

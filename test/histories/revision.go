@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// checkRevisions checks that a node that has shown a state of a path shows no earlier one
-// to later requests, unless a fault brought back an earlier state of Redis. A clock
-// that is set back takes the time of a state back, but no ballots. Only pairs of operations
-// matter, of which one returned before the other was called.
+// checkRevisions checks that a node that has shown a state of a path shows no earlier one to later requests, unless a
+// fault brought it back in Redis. A clock that is set back takes the time of a state back, but no ballots. Only pairs
+// matter of which one operation returned before the other was called.
 func checkRevisions(h History, _ Setting) (problems []string) {
 	type place struct{ node, path string }
 	seen := map[place][]*Operation{}
@@ -26,8 +25,7 @@ func checkRevisions(h History, _ Setting) (problems []string) {
 	return problems
 }
 
-// backwards returns the reads of one path at one node that show an earlier state than one
-// before them.
+// backwards returns the reads of one path at one node that show an earlier state than one before.
 func backwards(h History, reads []*Operation) (problems []string) {
 	returned := slices.SortedFunc(slices.Values(reads), func(a, b *Operation) int { return cmp.Compare(a.Return, b.Return) })
 	slices.SortFunc(reads, func(a, b *Operation) int { return cmp.Compare(a.Call, b.Call) })

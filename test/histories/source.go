@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// checkSources checks that answers about a record of a followed system show states that it
-// had by then, on each node none before one that was shown, and the last one in the end.
+// checkSources checks that answers show states that a followed record had, in order, and the last one in the end.
 func checkSources(h History, _ Setting) (problems []string) {
 	changes, shows := bySubject(h.of(Change)), bySubject(h.of(Show))
 	for _, subject := range slices.Sorted(maps.Keys(shows)) {

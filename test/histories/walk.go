@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// checkWalks checks that a walk over the ballots of the vote, the newest first, shows each
-// ballot once that counted from the first page to the last, none twice, and none that was not
-// cast. A walk over nodes of which one lagged behind the first page is not judged.
+// checkWalks checks that a walk over the ballots shows each once that counted all the time, none twice, and none that
+// was not cast. A walk over nodes of which one lagged behind the first page is not judged.
 func checkWalks(h History, s Setting) (problems []string) {
 	for _, walk := range h.of(Walk) {
 		if walk.Status != 200 || len(walk.Rows) == 0 || slices.Min(walk.AsOf) < walk.AsOf[0] {
@@ -38,8 +37,7 @@ func (h History) castBefore(o *Operation) (started int) {
 	return started
 }
 
-// checkExports checks that a part of an export is the vote after some number of ballots, and that a
-// revision is always the same one; 410 is an answer, too.
+// checkExports checks that a part of an export is the vote after some ballots, always the same one by revision.
 func checkExports(h History, s Setting) (problems []string) {
 	first := map[string]*Operation{}
 	for _, part := range h.of(Export) {

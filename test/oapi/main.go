@@ -1,6 +1,5 @@
-// Command oapi reads a page of each list with the client that oapi-codegen makes from the
-// OpenAPI document, and prints how many rows it got: go run . BASE TOKEN. What it relies on
-// has to stay in the document.
+// Command oapi reads a page of each list with the client that oapi-codegen makes from the OpenAPI document, and prints
+// how many rows it got: go run . BASE TOKEN.
 package main
 
 import (

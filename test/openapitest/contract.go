@@ -56,8 +56,7 @@ func New(tb testing.TB, document []byte) *Contract {
 	return c
 }
 
-// closeObjects lets the described objects have no other members: callers have to accept
-// new ones, and tests do not.
+// closeObjects lets the described objects have no other members, unlike callers.
 func closeObjects(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -75,8 +74,7 @@ func closeObjects(node any) {
 	}
 }
 
-// Check returns an error when an answer to GET differs from the description. path is the
-// path in the document, with parameters in braces.
+// Check returns an error when an answer to GET differs from the description of the path, with {parameters}.
 func (c *Contract) Check(path string, status int, header http.Header, body []byte) error {
 	answer, pointer, err := c.promised(path, status)
 	if err != nil {
@@ -84,8 +82,7 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 	}
 	for name := range header {
 		isName := func(promised string) bool { return strings.EqualFold(promised, name) }
-		// What is left of a limit matters to who got data; who was refused is told when to ask
-		// again.
+		// What is left of a limit matters to who got data; who was refused is told when to ask again.
 		limited := name == "Ratelimit" && status == http.StatusOK
 		if (limited || name == "Link" || name == "Retry-After") && !slices.ContainsFunc(slices.Collect(maps.Keys(answer.Headers)), isName) {
 			return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
@@ -94,8 +91,7 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 	return c.validate(fmt.Sprintf("%s %d", path, status), pointer, body)
 }
 
-// CheckMessage returns an error when the body of a message differs from the description of
-// its webhook.
+// CheckMessage returns an error when the body of a message differs from its webhook's description.
 func (c *Contract) CheckMessage(webhook string, body []byte) error {
 	return c.validate(webhook, "#/webhooks/"+webhook+"/post/requestBody", body)
 }

@@ -1,5 +1,4 @@
-// Child is the smallest program that can become an engine. Tests start it in
-// place of the service.
+// Child is the smallest program that can become an engine. Tests start it in place of the service.
 package main
 
 import (
@@ -16,8 +15,7 @@ func main() {
 	os.Exit(status)
 }
 
-// sweep removes the data folder if it contains the mark for that: the engine that the tests
-// of a process share ends after them, so that no test can remove it.
+// sweep removes the data folder if it is marked: a shared engine ends after the tests.
 func sweep(args []string) {
 	for _, arg := range args {
 		store, found := strings.CutPrefix(arg, "--path=")

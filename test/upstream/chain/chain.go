@@ -53,8 +53,7 @@ type Faults struct {
 	Lacks uint64
 	// Hollow, above 0, is the last block whose header the RPC has, although its head goes on.
 	Hollow uint64
-	// HeadBack is the number of blocks by which the head goes back, although the RPC has
-	// them.
+	// HeadBack is the number of blocks by which the head goes back, although the RPC has them.
 	HeadBack uint64
 	// Batches is the answer to every batch; empty for the answers to its calls.
 	Batches string
@@ -89,8 +88,7 @@ type Chain struct {
 	calls    map[string]int
 }
 
-// New returns a chain with a first block at a time. finality is the depth at which a block
-// is final.
+// New returns a chain with a first block at a time. finality is the depth at which a block is final.
 func New(id uint64, started time.Time, finality uint64) *Chain {
 	c := &Chain{
 		id: id, started: uint64(started.Unix()), finality: finality, pace: BlockTime, //nolint:gosec // after 1970
@@ -183,14 +181,12 @@ type answerFrom struct {
 	result string
 }
 
-// Answer sets what a contract returns at every block: a method by its signature, with arguments.
-// Other methods revert.
+// Answer sets what a method of a contract, by its signature and arguments, returns at every block. Others revert.
 func (c *Chain) Answer(contract, signature string, args []any, results ...any) {
 	c.answer(contract, signature, args, results, false)
 }
 
-// Change sets what a contract returns from the next block on, and at the head. Without results, it
-// reverts.
+// Change sets what a contract returns from the next block on, and at the head. Without results, it reverts.
 func (c *Chain) Change(contract, signature string, args []any, results ...any) {
 	c.answer(contract, signature, args, results, true)
 }

@@ -14,9 +14,8 @@ const wordBytes = 32
 // Keccak returns the Keccak-256 hash of a text in hexadecimal.
 func Keccak(text string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(text))) }
 
-// Emit returns a log of an event: its signature, how many of its first parameters are
-// indexed, and their values: uint64, *big.Int, an address or bytes32 in hexadecimal as
-// [Hex], a string, []byte, or nil for an empty array.
+// Emit returns a log of an event: its signature, how many of its first parameters are indexed, and their values:
+// uint64, *big.Int, an address or bytes32 as [Hex], a string, []byte, or nil for an empty array.
 func Emit(address, signature string, indexed int, values ...any) Log {
 	l := Log{Address: address, Topics: []string{Keccak(signature)}}
 	for _, value := range values[:indexed] {

@@ -37,8 +37,7 @@ type Switches struct {
 	TextTags bool
 	// Limited turns the limits of requests on, and Cached the cache of anonymous answers.
 	Limited, Cached bool
-	// CrawlerRequests is how many requests clients that look like crawlers may send a
-	// minute; 0 is as many as others.
+	// CrawlerRequests is how many requests clients that look like crawlers may send a minute; 0 as many as others.
 	CrawlerRequests int
 	// Gone makes deleted topics answer 410, not 404, and Merged lead to the first topic.
 	Gone, Merged bool
@@ -46,15 +45,13 @@ type Switches struct {
 	Slugs bool
 	// MovedTo is the address that the forum moved to; everything is redirected there.
 	MovedTo string
-	// Challenge is the status of the HTML page that a network before the forum answers
-	// with, to everything: 200, 403 or 503.
+	// Challenge is the status of the HTML page that a network answers with, to everything: 200, 403 or 503.
 	Challenge int
 	// Rebuilding answers 502 to everything.
 	Rebuilding bool
 	// Staff answers everything, as to the key of an administrator.
 	Staff bool
-	// Broken names a topic whose JSON has a text for a number, and Failing one that is answered with
-	// status 500; 0 is none.
+	// Broken names a topic whose JSON has a text for a number, Failing one with status 500; 0 is none.
 	Broken, Failing int
 }
 

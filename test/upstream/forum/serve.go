@@ -86,8 +86,7 @@ type window struct {
 	code     string
 }
 
-// refused answers 429 where a client is over a limit. A refused request counts too, so that
-// going on keeps the client out.
+// refused answers 429 where a client is over a limit. A refused request counts too.
 func (f *Forum) refused(w http.ResponseWriter, r *http.Request) bool {
 	client, windows := f.limits(r)
 	now := f.now()

@@ -93,8 +93,7 @@ type message struct {
 // errRefused is what the sequencer answers to an action that it does not accept.
 var errRefused = errors.New("refused")
 
-// ErrVotedLater refuses a vote before one that the voter has cast: of an earlier second, or
-// of the same second with a greater id.
+// ErrVotedLater refuses a vote before one that the voter has cast, of the same second by its id.
 var ErrVotedLater = fmt.Errorf("%w: already voted at a later time", errRefused)
 
 // AddSpace adds or renames a space and logs its settings.
@@ -244,8 +243,7 @@ func (h *Hub) Log(kind, id, space string) {
 	h.mu.Do(func() { h.write(kind, id, space, Voter("someone")) })
 }
 
-// SwapLast makes the last message visible only after a time, although its number is lower
-// than those that follow.
+// SwapLast makes the last message visible after a time, although its number is lower than later ones.
 func (h *Hub) SwapLast(hidden time.Duration) {
 	h.mu.Do(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
 }
@@ -270,8 +268,7 @@ func (h *Hub) newID(kind string) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// rows returns the visible rows of a list. It leaves out most of those that the conditions
-// leave out too.
+// rows returns the visible rows of a list, without most of those that the conditions leave out.
 func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 	ids := idsOf(where)
 	wanted := func(id string) bool { return ids == nil || ids[id] }

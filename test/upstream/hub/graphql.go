@@ -102,8 +102,7 @@ func (p *parser) selections(depth int) (fields []selection) {
 	return fields
 }
 
-// members reads named values up to the closing token. A variable without a value leaves
-// its member out.
+// members reads named values up to the closing token, without those whose variable has no value.
 func (p *parser) members(end rune) map[string]any {
 	values := map[string]any{}
 	for p.err == nil && !p.accept(end) {

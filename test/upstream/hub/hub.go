@@ -27,16 +27,13 @@ const (
 	window = time.Minute
 )
 
-// Switches change how the hub behaves. The zero value is a hub in good order that limits
-// nobody.
+// Switches change how the hub behaves. The zero value is a hub in good order that limits nobody.
 type Switches struct {
-	// Limit is the number of requests that each address may send in a minute without a
-	// key; 0 for any number.
+	// Limit is the requests that each address may send in a minute without a key; 0 for any number.
 	Limit int
 	// Keys are the known API keys with their limits. Another key is refused with 401.
 	Keys map[string]int
-	// Trouble is the number of next requests that fail for trouble in the database:
-	// alternately as HTTP 500 and as HTTP 200.
+	// Trouble is the number of next requests that fail, alternately as HTTP 500 and as HTTP 200.
 	Trouble int
 	// Down makes each request fail with HTTP 502 and a page of HTML.
 	Down bool
@@ -48,8 +45,7 @@ type Switches struct {
 	LogDelay time.Duration
 	// Burn is the number of log numbers that are lost before each message.
 	Burn int64
-	// LateRescoring is the number of votes above which scores are stated at most every 300
-	// seconds; 0 for 20,000.
+	// LateRescoring is the votes above which scores are stated at most every 300 seconds; 0 for 20,000.
 	LateRescoring int
 }
 
@@ -82,8 +78,7 @@ func New(c *clock.Clock) *Hub {
 // Set changes the switches.
 func (h *Hub) Set(change func(*Switches)) { h.mu.Do(func() { change(&h.switches) }) }
 
-// Requests returns how often each root field was asked for, and the number of requests
-// under "".
+// Requests returns how often each root field was asked for, and the number of requests under "".
 func (h *Hub) Requests() map[string]int {
 	return check.Locked(&h.mu, func() map[string]int { return maps.Clone(h.requests) })
 }

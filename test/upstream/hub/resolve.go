@@ -254,8 +254,7 @@ func number(value any, missing float64) float64 {
 	return missing
 }
 
-// sortRows orders rows. Votes of equal order tie by id in the direction of the sort,
-// proposals by id upwards. An unknown order is silently the order of creation.
+// sortRows orders rows. Equal votes tie by id in the direction of the sort, proposals by id upwards.
 func sortRows(rows []row, list string, args map[string]any) {
 	by, _ := args["orderBy"].(string)
 	if _, known := schema()[list][by]; !known {

@@ -65,8 +65,7 @@ func power(stored string) float64 {
 	return double
 }
 
-// score states scores in the order of the votes' ids, as doubles: their sums differ from
-// the exact ones in the last digits.
+// score states scores in the order of the votes' ids, as doubles: sums differ in the last digits.
 func (p *proposal) score(now int64) {
 	p.scores, p.total = make([]float64, len(p.Choices)), 0
 	for _, voter := range slices.Sorted(maps.Keys(p.votes)) {

@@ -80,8 +80,7 @@ func (t *Tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, object{root[1]: value}, "")
 }
 
-// refused reports whether a request is one too many: more than one a second, but for a
-// burst of two. Refused ones count too.
+// refused reports whether a request is more than one a second, but for a burst of two; those count too.
 func (t *Tally) refused() bool {
 	now := t.now()
 	t.times = append(t.times, now)
@@ -159,8 +158,7 @@ func (t *Tally) count(o *organization) (count int) {
 	return count
 }
 
-// page returns the nodes after a cursor, which is valid for one filter alone. Nodes of
-// another type have no id and come first.
+// page returns the nodes after a cursor, which is valid for one filter. Nodes without id come first.
 func (t *Tally) page(filter string, nodes []object, in input) (value any, problem string) {
 	slices.SortStableFunc(nodes, func(a, b object) int {
 		order := cmp.Compare(idOf(a), idOf(b))

@@ -168,8 +168,7 @@ func (t *Tally) SetCalls(id string, calls ...Call) (onchainID string) {
 	return onchainID
 }
 
-// Vote adds a vote with an amount in smallest units and returns its id. The kind may be
-// pending: pendingfor, pendingagainst, pendingabstain.
+// Vote adds a vote and returns its id. The kind may be pending: pendingfor, pendingagainst, pendingabstain.
 func (t *Tally) Vote(id, voter, kind, amount string) (vote string) {
 	t.change(id, func(p *proposal) {
 		vote = t.id()
@@ -212,8 +211,7 @@ func (t *Tally) find(id string) *proposal {
 	return t.proposals[at]
 }
 
-// Truth returns the proposals and ballots that a follower must hold, each in order of their
-// ids: what is on the chain and not pending.
+// Truth returns what a follower must hold, by id: the proposals and ballots on the chain and not pending.
 func (t *Tally) Truth() (proposals []record.Proposal, ballots []record.Ballot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
