@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"pnyx/cache"
 	"pnyx/cache/accounts"
 )
 
@@ -19,13 +20,7 @@ const pollInterval = 500 * time.Millisecond
 const RecheckInterval = 25 * time.Millisecond
 
 // EncodeTokens returns tokens in their published form. Equal tokens have equal forms.
-func EncodeTokens(tokens []Token) ([]byte, error) {
-	encoded, err := msgpack.Marshal(tokens)
-	if err != nil {
-		return nil, fmt.Errorf("encode tokens: %w", err)
-	}
-	return encoded, nil
-}
+func EncodeTokens(tokens []Token) []byte { return cache.Encode(tokens) }
 
 // TokenCache is a node's copy of the valid tokens. It is safe for concurrent use.
 type TokenCache struct {

@@ -61,7 +61,7 @@ func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *
 // publish replaces what is published.
 func (t *tokenTest) publish(records ...access.Token) {
 	t.Helper()
-	encoded := env.Must(access.EncodeTokens(records))(t)
+	encoded := access.EncodeTokens(records)
 	t.revision++
 	env.MustDo(t, t.store.SetTokens(t.Context(), t.revision, encoded))
 }

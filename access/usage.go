@@ -12,6 +12,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 )
@@ -148,11 +149,7 @@ func (m *Meter) takeChanged() []accounts.UsageCounter {
 	defer m.mu.Unlock()
 	var counters []accounts.UsageCounter
 	for field := range m.changed {
-		value, err := msgpack.Marshal(m.counts[field])
-		if err != nil {
-			panic(err) // numbers and strings always encode
-		}
-		counters = append(counters, accounts.UsageCounter{Field: field, Value: string(value)})
+		counters = append(counters, accounts.UsageCounter{Field: field, Value: string(cache.Encode(m.counts[field]))})
 		delete(m.changed, field)
 		if len(counters) == writeBatchSize {
 			break
@@ -189,7 +186,6 @@ type MonthUsage struct {
 
 // DayUsage is the use of a token on one route in one day.
 type DayUsage struct {
-	// Day is a date in UTC, as YYYY-MM-DD.
 	Day                    string `msgpack:"d"`
 	Route                  string `msgpack:"r"`
 	governance.UsageCounts `msgpack:"n"`

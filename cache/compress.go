@@ -30,7 +30,6 @@ func compress(content []byte) []byte {
 	return stored
 }
 
-// decompress is the inverse of compress. The error is ErrCorrupt.
 func decompress(stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != compressedMark {
 		return stored, nil

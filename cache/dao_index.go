@@ -172,7 +172,6 @@ func decodeReply(value any) (View, error) {
 	return decodeView([]byte(text))
 }
 
-// listKeys returns the keys of the lists that an item matches, and of those that it does not match.
 func listKeys(item governance.DAOListItem) (matching, others []string) {
 	for _, filter := range allFilters() {
 		if matches(filter, item) {
@@ -190,7 +189,6 @@ func matches(q query.DAOs, item governance.DAOListItem) bool {
 		(q.Coverage == "" || q.Coverage == item.CoverageStatus)
 }
 
-// allFilters returns every possible filter.
 func allFilters() []query.DAOs {
 	yes, no := true, false
 	var filters []query.DAOs

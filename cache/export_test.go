@@ -39,7 +39,7 @@ func ListKey(q query.DAOs) Key { return listKey(q) }
 func AllFilters() []query.DAOs { return allFilters() }
 
 // Encode returns the value as Redis keeps it.
-func (v View) Encode() ([]byte, error) { return v.encode() }
+func (v View) Encode() []byte { return v.encode() }
 
 // DecodeView is the reverse of Encode.
 func DecodeView(value []byte) (View, error) { return decodeView(value) }

@@ -78,14 +78,10 @@ func (s Fills) Enqueue(ctx context.Context, f Fill) error {
 	ctx, cancel := s.store.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
-	request, err := msgpack.Marshal(&f)
-	if err != nil {
-		return fmt.Errorf("encode a fill: %w", err)
-	}
 	// A queued request stays pending as long as a caller waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, Client(s.store.conn), keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
+	reply, err := enqueueFill.Run(ctx, Client(s.store.conn), keys, MaxQueuedFills, ttl.Milliseconds(), Encode(&f)).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -241,11 +237,10 @@ func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	_, _ = Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, f := range fills {
 			if f.View != nil {
-				set[i], errs[i] = queuePageOf(ctx, pipe, f)
+				set[i] = queuePageOf(ctx, pipe, f)
 			}
 		}
 		for i, f := range fills {
-			f.Failed = f.Failed || errs[i] != nil
 			told[i] = queueMessageOf(ctx, pipe, f)
 		}
 		return nil
@@ -253,7 +248,6 @@ func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	var lost []CompletedFill
 	for i, f := range fills {
 		switch {
-		case errs[i] != nil:
 		case set[i] != nil && set[i].Err() != nil:
 			errs[i] = WrapError(set[i].Err())
 			lost = append(lost, CompletedFill{Page: f.Page, Failed: true})
@@ -268,11 +262,7 @@ func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	return errs
 }
 
-func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*redis.Cmd, error) {
-	value, err := f.View.encode()
-	if err != nil {
-		return nil, err
-	}
+func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) *redis.Cmd {
 	ttl := pageTTL
 	switch {
 	case f.View.Absent:
@@ -281,7 +271,7 @@ func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*r
 		ttl = partTTL
 	}
 	// The text of the script, as Writer sends it.
-	return setNewerTTL.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
+	return setNewerTTL.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, f.View.encode(), ttl.Milliseconds())
 }
 
 func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) *redis.IntCmd {

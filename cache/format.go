@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -26,7 +25,6 @@ const previousStateTTL = 24 * time.Hour
 // previousRunIDs is the field of the previous format's state that is PublicationState.ServerRunIDs in this one.
 const previousRunIDs = "serverRunIDs"
 
-// isPreviousFormat reports whether this package stored a key in the format before.
 func isPreviousFormat(key string) bool {
 	name, found := strings.CutPrefix(key, previousNamespace)
 	if !found {
@@ -87,14 +85,8 @@ func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 	after := before
 	var state map[string]msgpack.RawMessage
 	if msgpack.Unmarshal(before, &state) == nil {
-		runIDs, err := msgpack.Marshal("replaced by " + Namespace)
-		if err == nil {
-			state[previousRunIDs] = runIDs
-			after, err = msgpack.Marshal(state)
-		}
-		if err != nil {
-			return fmt.Errorf("encode the previous state of publication: %w", err)
-		}
+		state[previousRunIDs] = Encode("replaced by " + Namespace)
+		after = Encode(state)
 	}
 	keys := []string{previousLeaseKey, previousStateKey, string(previousRetiredKey)}
 	return WrapError(retire.Run(ctx, Client(s.conn), keys, before, after, previousStateTTL.Milliseconds()).Err())

@@ -78,7 +78,6 @@ func versionKey(scope query.Scope) Key {
 
 func fillQueueKey(kind query.Kind) Key { return Key(fillTag + "queue:" + string(kind)) }
 
-// pendingKey names the claim of the worker that fills a page.
 func pendingKey(page Key) Key { return fillTag + "pending:" + page }
 
 func followLeaseKey(upstream string) Key {
@@ -95,7 +94,6 @@ func viewKey(view string, parameters ...string) Key {
 	return Key(key.String())
 }
 
-// listKey names the ordered set of the DAOs that a query selects.
 func listKey(q query.DAOs) Key {
 	flagged := ""
 	if q.WithFlagged() {

@@ -158,12 +158,8 @@ func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err err
 // BeginFullPublication after a full publication, with "" to replace an existing state.
 // The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
 func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, token string) error {
-	value, err := msgpack.Marshal(&p)
-	if err != nil {
-		return fmt.Errorf("encode the state of publication: %w", err)
-	}
 	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
-	return runScript(ctx, l, setState, keys, value, token)
+	return runScript(ctx, l, setState, keys, Encode(&p), token)
 }
 
 // republishInterval is the least time between full publications that corrupt views cause.

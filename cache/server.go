@@ -17,7 +17,6 @@ const (
 	runIDField    = "run_id"
 )
 
-// serverInfo calls visit with a section of INFO of every primary, one at a time.
 func serverInfo(ctx context.Context, s *Store, section string, visit func(info map[string]string)) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -43,7 +42,6 @@ func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, erro
 	return parseInfo(text), nil
 }
 
-// eachPrimary calls visit for the server, or concurrently for every primary of a Cluster.
 func eachPrimary(ctx context.Context, s *Store, visit func(context.Context, *redis.Client) error) error {
 	switch client := Client(s.conn).(type) {
 	case *redis.ClusterClient:
@@ -74,17 +72,6 @@ func parseInfo(text string) map[string]string {
 // ErrServerConfig means that a Redis server is configured in a way that makes responses wrong.
 var ErrServerConfig = errors.New("redis is not configured for Pnyx")
 
-// Causes of ErrServerConfig. Each says what to change.
-var (
-	errIsCluster  = errors.New("REDIS_URL names a node of a Redis Cluster as a single server; use redis+cluster://")
-	errIsSentinel = errors.New("REDIS_URL names a Sentinel as a server; use redis+sentinel://…?master=name")
-	errIsReplica  = errors.New("REDIS_URL names a replica; name its primary or the Sentinels that know it")
-	errNoCluster  = errors.New("REDIS_URL names a single server as a Redis Cluster; use redis://")
-	errTooOld     = errors.New("REDIS_URL names a server that is too old; want Redis, or what speaks its protocol, of at least 7.0")
-	errEvicts     = errors.New("maxmemory-policy allkeys-* evicts data that must stay: a proposal, a revoked token " +
-		"or a used payment would seem not to exist; use noeviction or volatile-lru")
-)
-
 // CheckServers reports servers that are too old, of another kind than the URL says, or evict keys without a TTL.
 // The error is ErrServerConfig with the change to make, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
@@ -108,17 +95,18 @@ func checkServer(info map[string]string, cluster bool) error {
 	version, err := strconv.Atoi(major)
 	switch mode := info["redis_mode"]; {
 	case err == nil && version < oldestRedis:
-		return errTooOld
+		return errors.New("REDIS_URL names a server that is too old; want Redis, or what speaks its protocol, of at least 7.0")
 	case mode == "sentinel":
-		return errIsSentinel
+		return errors.New("REDIS_URL names a Sentinel as a server; use redis+sentinel://…?master=name")
 	case mode == "cluster" && !cluster:
-		return errIsCluster
+		return errors.New("REDIS_URL names a node of a Redis Cluster as a single server; use redis+cluster://")
 	case mode == "standalone" && cluster:
-		return errNoCluster
+		return errors.New("REDIS_URL names a single server as a Redis Cluster; use redis://")
 	case info["role"] == "slave":
-		return errIsReplica
+		return errors.New("REDIS_URL names a replica; name its primary or the Sentinels that know it")
 	case limited && strings.HasPrefix(info["maxmemory_policy"], "allkeys-"):
-		return errEvicts
+		return errors.New("maxmemory-policy allkeys-* evicts data that must stay: a proposal, a revoked token " +
+			"or a used payment would seem not to exist; use noeviction or volatile-lru")
 	}
 	return nil
 }

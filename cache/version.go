@@ -71,7 +71,6 @@ func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error)
 	return decodeVersion(text)
 }
 
-// encode starts with the revision, as every value does.
 func (v Version) encode() []byte { return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation) }
 
 func decodeVersion(text string) (Version, error) {

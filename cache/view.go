@@ -71,14 +71,17 @@ func (v View) IsFresh(version uint64) bool {
 	return v.Revision >= version && (v.FreshUntil == nil || time.Now().Before(v.FreshUntil.Time()))
 }
 
-// encode returns the value as stored: the revision, then the view, possibly compressed.
-func (v View) encode() ([]byte, error) {
-	content, err := msgpack.Marshal(&v)
+// Encode returns the encoding of a value whose type always has one.
+func Encode(value any) []byte {
+	encoded, err := msgpack.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("encode a view: %w", err)
+		panic(err) // a mistake in the type
 	}
-	return append(EncodeRevision(v.Revision), compress(content)...), nil
+	return encoded
 }
+
+// encode returns the value as stored: the revision, then the view, possibly compressed.
+func (v View) encode() []byte { return append(EncodeRevision(v.Revision), compress(Encode(&v))...) }
 
 // decodeView decodes a stored value. A value that does not decode is a miss.
 func decodeView(value []byte) (View, error) {

@@ -92,12 +92,9 @@ func (w *Writer) SetView(ctx context.Context, key Key, v View) {
 	queue(ctx, w, setNewer, []string{string(key)}, w.revision, w.encode(v))
 }
 
-// encode returns a view at the writer's revision as stored.
 func (w *Writer) encode(v View) []byte {
 	v.Revision = w.revision
-	value, err := v.encode()
-	w.err = cmp.Or(w.err, err)
-	return value
+	return v.encode()
 }
 
 // SetPayload writes a view with a payload and the head of other views, as SetView does.

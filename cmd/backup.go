@@ -144,7 +144,6 @@ migrated. Then start the instance, which publishes everything again.`,
 	return cmd
 }
 
-// backupName returns the name that is the second argument, "" for none.
 func backupName(args []string) string {
 	if len(args) > 1 {
 		return args[1]
@@ -160,7 +159,6 @@ type backupSession struct {
 	unsigned bool
 }
 
-// backupTask adapts a command on backups: it bounds the time.
 func backupTask(
 	timeout *time.Duration, run func(ctx context.Context, cmd *cobra.Command, args []string, s backupSession) error,
 ) func(*cobra.Command, []string) error {
@@ -189,7 +187,6 @@ func (s backupSession) options(o backup.Options, destination string) backup.Opti
 	return o
 }
 
-// openArchive opens the configured server, or the engine that reached returns.
 func (s backupSession) openArchive(ctx context.Context, reached reach) (*warehouse.Archive, error) {
 	options, err := s.reachWarehouse(ctx, reached)
 	if err != nil {

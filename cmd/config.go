@@ -8,7 +8,6 @@ import (
 	"pnyx/config"
 )
 
-// configCommand shows the effective settings, or describes all of them without reading the environment.
 func configCommand() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{

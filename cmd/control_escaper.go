@@ -44,7 +44,6 @@ func (e *controlEscaper) Close() error {
 	return err
 }
 
-// printable returns a text as a controlEscaper writes it.
 func printable(text string) string {
 	var escaped strings.Builder
 	escaper := &controlEscaper{out: &escaped}

@@ -42,7 +42,6 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 	return tokens, nil
 }
 
-// wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted.
 func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []accounts.Token) (bool, error) {
 	empty, err := records.Empty(ctx, opened)
 	if err != nil || empty || findDemoToken(existing, ratelimit.Developer) < 0 {
@@ -52,7 +51,6 @@ func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []
 	return !synced, err
 }
 
-// loadDemo generates invented data and imports it from files, as upstream data.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
 	tokens, err := accounts.NewAccounts(opened).Tokens(ctx)
 	if err != nil {
@@ -85,7 +83,6 @@ type demoToken struct {
 	raw  string
 }
 
-// makeDemoTokens creates a token of each plan, or rotates it where it is among existing.
 func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {
@@ -104,7 +101,6 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.T
 	return tokens, nil
 }
 
-// findDemoToken returns the index of the token of a plan that is not revoked, or -1.
 func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
 	return slices.IndexFunc(tokens, func(t accounts.Token) bool {
 		return t.Name == demoTokenName(plan) && t.RevokedAt == nil
@@ -113,7 +109,6 @@ func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
 
 func demoTokenName(plan ratelimit.Plan) string { return "demonstration " + string(plan) }
 
-// printDemoTokens prints the tokens, if any, and a request to the paid route at paidURL with the last one.
 func printDemoTokens(out io.Writer, paidURL string, tokens []demoToken) {
 	if len(tokens) == 0 {
 		return

@@ -15,7 +15,6 @@ import (
 	"pnyx/edge"
 )
 
-// edgeCommand runs nginx in the foreground, configured from the routes of the API.
 func edgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -39,7 +38,6 @@ func edgeCommand() *cobra.Command {
 	return cmd
 }
 
-// edgeConfigCommand prints the configuration for an nginx that something else runs.
 func edgeConfigCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{

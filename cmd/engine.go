@@ -26,7 +26,6 @@ func engineCommand() *cobra.Command {
 	}
 }
 
-// libraryOf returns the path of the library that is named, or else of the downloaded one.
 func libraryOf(cmd *cobra.Command, named string) (string, error) {
 	if named != "" {
 		program, err := engine.Locate(engine.LocateOptions{Library: named})

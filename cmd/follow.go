@@ -46,7 +46,6 @@ follows by itself where PNYX_SOURCES is set.`,
 
 var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
 
-// serveFollower follows live sources into the configured server. It returns when ctx ends or a part fails.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.begin(ctx, "follow", n.checkSourcesFile()); err != nil {
 		return err
@@ -64,7 +63,6 @@ func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	return n.wait(ctx)
 }
 
-// checkSourcesFile returns why the sources file would be refused, before anything is started.
 func (n *node) checkSourcesFile() error {
 	if n.cfg.Follow.Sources == "" {
 		return nil

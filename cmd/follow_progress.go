@@ -30,7 +30,6 @@ func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog
 	}
 }
 
-// backfill sums up the pollers of an upstream that read its past.
 type backfill struct {
 	sources     int
 	done, total uint64

@@ -19,7 +19,6 @@ import (
 	"pnyx/follow/tally"
 )
 
-// upstreams makes the upstreams of a sources file.
 type upstreams struct {
 	logger  *slog.Logger
 	metrics prometheus.Registerer
@@ -85,7 +84,6 @@ const (
 	nameChain    = 1
 )
 
-// addChains adds every chain on which a Governor is followed, with all of them.
 func (u *upstreams) addChains(file sources.File, add addUpstream) {
 	for id, settings := range file.Chains {
 		governors := file.Governors(id)

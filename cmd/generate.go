@@ -61,7 +61,6 @@ func parseNow(text string) (time.Time, error) {
 	return moment, nil
 }
 
-// progressPrinter returns a function that prints progress to standard error, at most once in two seconds.
 func progressPrinter() func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {

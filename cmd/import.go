@@ -23,7 +23,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// importCommand imports files into the configured warehouse or the engine on the data folder.
 func importCommand() *cobra.Command {
 	// Collecting garbage half as often saves a tenth of the processor time. GOMEMLIMIT still bounds the memory.
 	const importGCPercent = 200

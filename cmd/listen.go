@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// listen opens the address of a setting until the node stops.
 func (n *node) listen(opened *net.Listener, setting, address string) error {
 	listener, err := listen(setting, address)
 	if err != nil {
@@ -83,7 +82,6 @@ func firstLine(url string) string {
 	return printable(line)
 }
 
-// identity is the first line at the root of the admin listener.
 func (n *node) identity() string {
 	line := fmt.Sprintf("Pnyx (process %d, health and metrics on http://%s", os.Getpid(), n.cfg.API.AdminListen)
 	if n.listener != nil {

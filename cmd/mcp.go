@@ -250,7 +250,6 @@ func (p *mcpPipe) writeError(id json.RawMessage, code int, problem error) error 
 	return p.write(line)
 }
 
-// write writes one message with its end of line at once.
 func (p *mcpPipe) write(message []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

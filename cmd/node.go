@@ -33,7 +33,6 @@ type node struct {
 	failed chan error
 }
 
-// newNode returns a node of which nothing runs yet. Its parts stop with the session.
 func newNode(s *session) *node {
 	return &node{session: s, registry: newRegistry(), failed: make(chan error, 4)}
 }
@@ -81,7 +80,6 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part fails.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	if err := n.begin(ctx, "api", n.listenForAPI()); err != nil {
 		return err
@@ -101,7 +99,6 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveWorker runs a worker between the configured servers. It returns when ctx ends or a part fails.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
 	if err := n.begin(ctx, "worker"); err != nil {
 		return err
@@ -147,12 +144,10 @@ func (n *node) drain(served *api.API, failed error) error {
 		return failed
 	}
 	served.Drain()
-	timer := time.NewTimer(n.cfg.API.DrainDelay)
-	defer timer.Stop()
 	select {
 	case err := <-n.failed:
 		return err
-	case <-timer.C:
+	case <-time.After(n.cfg.API.DrainDelay):
 		return nil
 	}
 }

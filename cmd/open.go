@@ -25,8 +25,7 @@ const (
 	// The engine of a process that has the data folder answers within a minute of its start, or ends.
 	reachTimeout                    = 2 * time.Minute
 	reachInterval, reachLogInterval = 100 * time.Millisecond, 10 * time.Second
-	// engineWait is how long a running engine may take to answer.
-	engineWait = 15 * time.Second
+	engineWait                      = 15 * time.Second
 	// serverWait is for a server and its schema. In Kubernetes the startup probe ends the wait earlier.
 	serverWait = 5 * time.Minute
 	// workerRedisTimeout bounds one Redis command of a worker, for which no request waits.
@@ -38,7 +37,6 @@ type cleanups []func() error
 
 func (c *cleanups) add(undo func() error) { *c = append(*c, undo) }
 
-// run calls every function, the last added first, and returns all their errors.
 func (c *cleanups) run() (err error) {
 	for _, undo := range slices.Backward(*c) {
 		err = errors.Join(err, undo())
@@ -148,7 +146,6 @@ func (s *session) openWarehouse(ctx context.Context, reached reach) (*warehouse.
 	return s.connect(ctx, options)
 }
 
-// reachWarehouse returns the options of a connection to the configured server, or to an engine.
 func (s *session) reachWarehouse(ctx context.Context, reached reach) (warehouse.Options, error) {
 	options := s.warehouseOptions()
 	if options.URL != "" {

@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// openapiCommand prints the OpenAPI document with the prices of the settings.
 func openapiCommand() *cobra.Command {
 	var docs string
 	cmd := &cobra.Command{

@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// paymentsCommand groups the commands on the ledger, which only read.
 func paymentsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "payments", Short: "Show the ledger of payments per request"}
 	cmd.AddCommand(listPaymentsCommand())
@@ -53,7 +52,6 @@ payment_ledger shows the settled ones to pnyx sql.`,
 	return cmd
 }
 
-// listPayments prints the payments that filter selects as a table.
 func (s *session) listPayments(cmd *cobra.Command, filter accounts.PaymentFilter) error {
 	opened, err := s.openWarehouse(cmd.Context(), reachExisting)
 	if err != nil {

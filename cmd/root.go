@@ -107,7 +107,6 @@ func explainArguments(cmd *cobra.Command) {
 	}
 }
 
-// usageError adds the usage of a command to an error of its flags or arguments.
 func usageError(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +114,6 @@ func usageError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w\nusage: %s (%s --help)", err, cmd.UseLine(), cmd.CommandPath())
 }
 
-// session is what a command works with.
 type session struct {
 	cfg    config.Config
 	logger *slog.Logger
@@ -128,7 +126,6 @@ type session struct {
 // command is the body of a command. Its error ends the process with the status that Execute gives it.
 type command func(cmd *cobra.Command, args []string, s *session) error
 
-// run runs a command, and closes what it has opened.
 func (c command) run(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
 	s := &session{cfg: cfg, logger: logger, undo: &cleanups{}}
 	defer func() { err = errors.Join(err, s.undo.run()) }()
@@ -175,7 +172,6 @@ func task(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// warehouseTask adapts a task on the warehouse.
 func warehouseTask(
 	reached reach, run func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error,
 ) func(*cobra.Command, []string) error {

@@ -15,7 +15,6 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// serveCommand runs a complete instance in one process. It needs no settings and no other server.
 func serveCommand() *cobra.Command {
 	var demo bool
 	cmd := &cobra.Command{

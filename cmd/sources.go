@@ -140,7 +140,6 @@ func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int
 	return problems, checked
 }
 
-// shownEstimate returns about how long something takes; empty where that is unknown.
 func shownEstimate(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -80,7 +80,6 @@ func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse
 	return nil
 }
 
-// statusRows returns a row for each followed source, in order of DAOs and sources.
 func statusRows(catalog records.Catalog, now time.Time) (rows []table.Row) {
 	byDAO := func(a, b record.SourceRef) int {
 		return cmp.Or(cmp.Compare(catalog.Owner[a], catalog.Owner[b]), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))

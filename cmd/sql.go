@@ -116,7 +116,6 @@ func formatSettings() map[string]string {
 	}
 }
 
-// openAnalyst connects to the configured server, or to the embedded engine as user analyst.
 func (s *session) openAnalyst(ctx context.Context) (*warehouse.Analyst, error) {
 	cfg := s.cfg.SQL
 	options := warehouse.AnalystOptions{

@@ -15,5 +15,4 @@ func newTable(columns ...any) table.Writer {
 	return t
 }
 
-// shownTime formats a time in UTC to the millisecond.
 func shownTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }

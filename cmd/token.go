@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// tokenCommand groups the commands on partner tokens. They change the warehouse, and Redis if there is one.
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
@@ -138,7 +137,6 @@ request of the token, whatever was answered. It comes from the usage in the ware
 	return cmd
 }
 
-// showTokenCommand shows one token as JSON, in the shape of "token list --json".
 func showTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",

@@ -75,7 +75,6 @@ func (o Origins) All() []string {
 	return strings.FieldsFunc(string(o), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// isOrigins reports whether every part is an origin: no path, no query.
 func isOrigins(text string) bool {
 	return !slices.ContainsFunc(Origins(text).All(), func(text string) bool {
 		parsed, err := url.Parse(text)

@@ -12,7 +12,6 @@ import (
 // (MB, GB) are rejected, because many readers take them for binary ones.
 type ByteSize int64
 
-// byteUnits returns the units, each 1024 times the one before.
 func byteUnits() []string {
 	return []string{"B", "KiB", "MiB", "GiB", "TiB"}
 }

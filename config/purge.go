@@ -36,7 +36,6 @@ func (u SecretURLs) String() string {
 // MarshalText is String, for log handlers and JSON.
 func (u SecretURLs) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// areURLs reports whether each part is a well-formed http or https URL.
 func areURLs(text string) bool {
 	return !slices.ContainsFunc(SecretURLs(text).All(), func(address string) bool {
 		return !SecretURL(address).startsWith([]string{"http://", "https://"})

@@ -88,7 +88,6 @@ func (u SecretURL) parse() (*url.URL, bool) {
 // sockets. Any other path may contain a key, and so may the user and each parameter.
 var publicPath = regexp.MustCompile(`^(unix|tcp|clickhouse|rediss?(\+\w+)?)$`)
 
-// secretName is the name of a parameter whose value is a secret.
 var secretName = regexp.MustCompile(`(?i)password|secret|token|key|auth`)
 
 // maskQuery masks passwords, keys and nested URLs that name a user in a well-formed query, or else all values.

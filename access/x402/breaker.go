@@ -37,7 +37,6 @@ type breaker struct {
 	// openUntil is when the next call may try; zero while the breaker is closed. trying means that one does.
 	openUntil time.Time
 	trying    bool
-	// busyUntil is the time before which the facilitator wants no calls.
 	busyUntil time.Time
 }
 

@@ -38,10 +38,8 @@ type chainStatus string
 const (
 	// statusUnknown means that the chain was not queried, or did not answer.
 	statusUnknown chainStatus = ""
-	// statusUnused means that the authorization was not submitted so far.
-	statusUnused chainStatus = "unused"
-	// statusPaid means that the tokens were transferred to the payee.
-	statusPaid chainStatus = "paid"
+	statusUnused  chainStatus = "unused"
+	statusPaid    chainStatus = "paid"
 	// statusSpent means that the authorization was used without such a transfer.
 	statusSpent chainStatus = "spent"
 )

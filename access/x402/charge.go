@@ -197,13 +197,9 @@ func (c *Charge) Settle(ctx context.Context, answer Response) error {
 
 // keepAgain stores the response of a settled payment whose first one is lost.
 func (c *Charge) keepAgain(ctx context.Context, answer Response) error {
-	kept, err := encodeAnswer(answer)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := c.gate.store.SavePaidResponse(ctx, c.payment, c.lease, kept); err != nil {
+	if err := c.gate.store.SavePaidResponse(ctx, c.payment, c.lease, encodeAnswer(answer)); err != nil {
 		return pending(err)
 	}
 	c.ended = true
@@ -213,14 +209,11 @@ func (c *Charge) keepAgain(ctx context.Context, answer Response) error {
 // prepare stores the response before anything is charged, so that it outlives this process. The stored state
 // says that the attempt is unanswered, which is true if the process dies during it.
 func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Response) error {
-	kept, err := encodeAnswer(answer)
-	if err != nil {
-		c.Release(ctx)
-		return err
-	}
 	now := c.gate.now()
 	p.ChangedAt, p.Unanswered = governance.TimestampOf(now), true
-	err = c.gate.save(ctx, accounts.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: new(now.Add(c.gate.lease)), Response: kept})
+	err := c.gate.save(ctx, accounts.PaymentUpdate{
+		Payment: p, Lease: c.lease, KeepLease: true, Due: new(now.Add(c.gate.lease)), Response: encodeAnswer(answer),
+	})
 	switch {
 	case errors.Is(err, accounts.ErrPaymentLeased):
 		return inProgress()
@@ -262,13 +255,7 @@ func (c *Charge) refusal(e evidence) error {
 	return refusal
 }
 
-func encodeAnswer(answer Response) ([]byte, error) {
-	plain, err := msgpack.Marshal(&answer)
-	if err != nil {
-		return nil, fmt.Errorf("encode a paid answer: %w", err)
-	}
-	return s2.Encode(nil, plain), nil
-}
+func encodeAnswer(answer Response) []byte { return s2.Encode(nil, cache.Encode(&answer)) }
 
 func decodeAnswer(kept []byte) (*Response, error) {
 	var answer Response

@@ -30,7 +30,6 @@ type authorization struct {
 	Nonce string `json:"nonce"`
 }
 
-// exactPayload is what the scheme adds to a payment.
 type exactPayload struct {
 	Signature     string        `json:"signature"`
 	Authorization authorization `json:"authorization"`
@@ -53,7 +52,6 @@ func (p *Payment) NeedsContract() bool {
 	return len(p.payload.Signature) != 2+2*plainSignatureBytes
 }
 
-// envelope is the JSON of a payment header.
 type envelope struct {
 	X402Version float64         `json:"x402Version"`
 	Accepted    json.RawMessage `json:"accepted"`

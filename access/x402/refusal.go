@@ -26,9 +26,8 @@ const (
 type RefusedError struct {
 	Kind Kind
 	// Reason is the error code of the protocol; empty where it has none.
-	Reason  string
-	Message string
-	// Challenge holds the terms where the kind is Required; nil otherwise.
+	Reason    string
+	Message   string
 	Challenge *Challenge
 	// Receipt is the PAYMENT-RESPONSE header of a refused settlement; empty without one.
 	Receipt    string
@@ -54,7 +53,6 @@ const (
 	retryUnavailable = 10 * time.Second
 )
 
-// Error codes of the protocol that this package sends or compares with.
 const (
 	reasonRequired    = "Payment required"
 	reasonNoMatch     = "No matching payment requirements"

@@ -19,7 +19,6 @@ type Token struct {
 	Decimals int
 }
 
-// knownTokens are the tokens whose settings checkKnown can check.
 func knownTokens() []Token {
 	return []Token{
 		{"eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2", "USDC", 6},

@@ -12,7 +12,6 @@ import (
 // is not drained and payments that are only claimed exist nowhere else.
 const formatVersion = "3"
 
-// namespace starts every key that outlives an upgrade.
 const namespace = "pnyx:" + formatVersion + ":"
 
 // A shared {tag} puts the keys of one script or transaction into one slot of a Redis Cluster.

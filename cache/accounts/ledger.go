@@ -114,16 +114,12 @@ return 1`)
 func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payment) error {
 	_, err := cache.Client(s.conn).TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range payments {
-			value, err := encodePayment(p)
-			if err != nil {
-				return err
-			}
 			keys := []string{
 				string(paymentKey(p.ID)), string(paymentDueKey), string(paymentExpiryKey),
 				string(paymentLeaseKey(p.ID)),
 			}
 			lease := time.Until(p.ChangedAt.Time().Add(restoredLeaseTTL)).Milliseconds()
-			restorePayment.Eval(ctx, pipe, keys, value, expiryOf(p), p.ID, time.Now().UnixMilli(),
+			restorePayment.Eval(ctx, pipe, keys, encodePayment(p), expiryOf(p), p.ID, time.Now().UnixMilli(),
 				max(0, min(lease, restoredLeaseTTL.Milliseconds())))
 		}
 		pipe.Set(ctx, string(paymentRestoredKey), "1", 0)

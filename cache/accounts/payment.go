@@ -13,7 +13,6 @@ import (
 	"pnyx/governance"
 )
 
-// Errors of payments.
 var (
 	// ErrNotRestored means that Redis lacks payments of the ledger, because it is new or
 	// was flushed: a used payment could not be told from a new one.
@@ -44,12 +43,8 @@ func stageOf(state governance.PaymentState) string {
 	return stageFinal
 }
 
-func encodePayment(p governance.Payment) ([]byte, error) {
-	content, err := msgpack.Marshal(&p)
-	if err != nil {
-		return nil, fmt.Errorf("encode a payment: %w", err)
-	}
-	return append([]byte(stageOf(p.State)), content...), nil
+func encodePayment(p governance.Payment) []byte {
+	return append([]byte(stageOf(p.State)), cache.Encode(&p)...)
 }
 
 func decodePayment(value []byte) (governance.Payment, error) {

@@ -16,7 +16,6 @@ import (
 // continue when its holder has died. Its holder may take it again: the client repeats what a broken
 // connection left without an answer.
 type PaymentLease struct {
-	// Owner identifies the holder, unique per request or check.
 	Owner string
 	TTL   time.Duration
 }
@@ -51,16 +50,12 @@ func (s *Store) ClaimPayment(
 ) (stored governance.Payment, leased bool, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := encodePayment(p)
-	if err != nil {
-		return governance.Payment{}, false, err
-	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)),
 		string(paymentRestoredKey), string(refusedRevisionKey(p.ID)),
 	}
 	reply, err := claimPayment.Run(ctx, cache.Client(s.conn), keys,
-		lease.Owner, lease.TTL.Milliseconds(), value).Slice()
+		lease.Owner, lease.TTL.Milliseconds(), encodePayment(p)).Slice()
 	if err != nil {
 		return governance.Payment{}, false, s.unanswered(ctx, err, p.ID, lease)
 	}

@@ -59,10 +59,6 @@ return 1`)
 // when the lease has passed to another or the stored state is final.
 func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	p := u.Payment
-	value, err := encodePayment(p)
-	if err != nil {
-		return err
-	}
 	var due, leaseTTL any = "", int64(0)
 	if u.Due != nil {
 		due = u.Due.UnixMilli()
@@ -78,7 +74,7 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	if p.State == governance.PaymentSettled && p.Transaction != "" {
 		isFinal = 1
 	}
-	saved, err := savePayment.Run(ctx, cache.Client(s.conn), keys, u.Lease.Owner, leaseTTL, value,
+	saved, err := savePayment.Run(ctx, cache.Client(s.conn), keys, u.Lease.Owner, leaseTTL, encodePayment(p),
 		expiry, due, p.ID, u.Response, millisecondsUntil(expiry), isFinal).Int()
 	return leaseError(saved, err)
 }
@@ -98,16 +94,12 @@ return 1`)
 // DeleteRefusedPayment deletes a payment whose settlement was refused: nothing was charged, so the payer
 // may use the authorization again. The error is ErrPaymentLeased when the lease has passed to another.
 func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
-	value, err := encodePayment(p)
-	if err != nil {
-		return err
-	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
 		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
 		string(refusedRevisionKey(p.ID)),
 	}
-	deleted, err := deleteRefused.Run(ctx, cache.Client(s.conn), keys, lease.Owner, p.ID, value,
+	deleted, err := deleteRefused.Run(ctx, cache.Client(s.conn), keys, lease.Owner, p.ID, encodePayment(p),
 		p.Revision, millisecondsUntil(expiryOf(p))).Int()
 	return leaseError(deleted, err)
 }

@@ -45,7 +45,6 @@ func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, c
 	return nil
 }
 
-// tokensRevision decodes the reply to GETRANGE of the revision.
 func tokensRevision(reply *redis.StringCmd) (uint64, error) {
 	text, err := reply.Result()
 	if err != nil {

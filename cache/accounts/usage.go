@@ -58,7 +58,6 @@ func (s *Store) DeleteCounters(ctx context.Context, counters []UsageCounter) err
 	return cache.WrapError(err)
 }
 
-// arguments returns field, value, field, value, … of the counters.
 func arguments(counters []UsageCounter) []any {
 	args := make([]any, 0, 2*len(counters))
 	for _, counter := range counters {

@@ -45,7 +45,6 @@ func (s *server) start(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// watch logs the output, and closes exited when the server has ended.
 func (p *process) watch(ctx context.Context, output io.Reader) {
 	const tailLines = 4 // the number of output lines in the error about the end of a server
 	isReady := false

@@ -145,7 +145,6 @@ func (s *server) run(ctx context.Context, onReady func()) error {
 	return fmt.Errorf("%s: %w%s", s.path, p.err, p.tail())
 }
 
-// answers waits until the server answers, checks its version, and bounds its memory.
 func (s *server) answers(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -226,7 +226,7 @@ func (n *Node) TrySend(method, path, body string, header http.Header) (Response,
 // Tokens publishes the tokens of partners.
 func (n *Node) Tokens(tokens ...access.Token) {
 	n.Helper()
-	encoded := env.Must(access.EncodeTokens(tokens))(n)
+	encoded := access.EncodeTokens(tokens)
 	env.MustDo(n, accounts.New(n.Store).SetTokens(n.Context(), uint64(len(tokens))+1, encoded))
 }
 

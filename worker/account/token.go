@@ -97,7 +97,7 @@ func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) 
 			valid = append(valid, accessToken(token))
 		}
 	}
-	return access.EncodeTokens(valid)
+	return access.EncodeTokens(valid), nil
 }
 
 func accessToken(t stored.Token) access.Token {
