@@ -72,8 +72,7 @@ func (t *bench) removeDAO(revision uint64, id string) {
 	t.publish(revision, func(w *cache.Writer) { w.RemoveDAO(t.Context(), head, id) })
 }
 
-// walk reads the ids under a filter, page by page, and checks that each page says
-// whether another follows.
+// walk reads the ids under a filter, and checks that each page says whether another follows.
 func (t *bench) walk(filter query.DAOs, limit int) []governance.DAOListItem {
 	t.Helper()
 	var all []governance.DAOListItem

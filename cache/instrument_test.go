@@ -11,8 +11,7 @@ import (
 	"pnyx/test/env"
 )
 
-// TestARedisThatDeniesINFOCountsNoErrors holds what the alert PnyxRedisErrors counts: a
-// worker asks for the run ids again and again, and a server that never tells them is healthy.
+// A worker asks for the run ids again and again, and a server that never tells them is healthy.
 func TestARedisThatDeniesINFOCountsNoErrors(t *testing.T) {
 	t.Parallel()
 	t.Run("the embedded server", func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 // documentedKeys matches the item of a list of keys in docs/production.md.
 var documentedKeys = regexp.MustCompile("(?m)^- ((?:`[^`]+`(?:, )?)+): ")
 
-// documented matches the keys of docs/production.md, in which upper-case words stand for
-// parameters.
+// documented matches the keys of docs/production.md, with upper-case words for parameters.
 func (t *bench) documented() *regexp.Regexp {
 	t.Helper()
 	page := env.Must(os.ReadFile("../docs/production.md"))(t)

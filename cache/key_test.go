@@ -123,8 +123,7 @@ func TestQueriesAreDecodedAsTheyWere(t *testing.T) {
 	env.WantSame(t, "a query after encoding and decoding", want, got)
 }
 
-// TestAQueryWithAnUnknownFieldIsRejected keeps a worker from making a page of a newer
-// version without the filter that it does not know.
+// A worker must not make a page of a newer version without the filter that it does not know.
 func TestAQueryWithAnUnknownFieldIsRejected(t *testing.T) {
 	t.Parallel()
 	var got query.Profile

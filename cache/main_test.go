@@ -15,8 +15,7 @@ import (
 	"pnyx/test/env"
 )
 
-// soon is how long anything in these tests may take. Nothing waits for it when
-// all is well.
+// soon is how long anything in these tests may take. Nothing waits for it when all is well.
 const soon = time.Minute
 
 func TestMain(m *testing.M) {

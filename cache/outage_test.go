@@ -33,8 +33,7 @@ func goneIsUnavailable(t *bench) {
 	wantUnavailable(t.T, store, timeout)
 }
 
-// wantUnavailable checks that whatever a store is asked for, it says that Redis is
-// unavailable, instead of waiting for a Redis that does not answer before the test ends.
+// wantUnavailable checks that a store says that Redis is unavailable, instead of waiting for it.
 func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 	t.Helper()
 	// Writers and leases have no deadline of their own, but keep their caller's.

@@ -10,8 +10,7 @@ import (
 	"pnyx/test/env"
 )
 
-// A user of Redis 7 may use no channel before it is told which: the subscription that was
-// refused is made once it is allowed.
+// A user of Redis 7 may use no channel before it is told which.
 func TestARefusedSubscriptionIsMadeOnceItIsAllowed(t *testing.T) {
 	t.Parallel()
 	server := env.Redis(t)

@@ -66,8 +66,7 @@ func TestAProfileThatSomebodyTakesFailsNoShutdown(t *testing.T) {
 	env.MustDo(t, n.undo.run())
 }
 
-// A page in a browser of the machine reaches the admin listener by a name that its owner
-// resolves to this machine.
+// A page in a browser reaches the admin listener by a name that its owner resolves to this machine.
 func TestAttackTheAdminListenerAnswersNoForeignName(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}

@@ -19,8 +19,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// lockedFolder returns settings with a data folder that process 4711 has locked, but
-// without the address of an engine: the process is starting or stopping it.
+// lockedFolder returns settings with a data folder whose engine process 4711 is starting or stopping.
 func lockedFolder(t *testing.T) config.Config {
 	t.Helper()
 	dir := t.TempDir()

@@ -331,8 +331,7 @@ func TestNoMessageShowsASecret(t *testing.T) {
 	}
 }
 
-// everythingWith is everything with one more variable, and an error
-// that involves every secret, so that valid secrets could be printed too.
+// everythingWith is everything with one more variable, and an error that involves every secret.
 func everythingWith(tb testing.TB, name, value string) map[string]string {
 	tb.Helper()
 	environ := everything(tb)

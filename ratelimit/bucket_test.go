@@ -50,8 +50,7 @@ func TestLargestLimitsRefuseNothing(t *testing.T) {
 	}
 }
 
-// check takes from one bucket: a burst, a refusal with the time of the next token,
-// a request that comes a moment early, one in time, and a rest.
+// check takes a burst, has a refusal with the time of the next token, is a moment early, in time, and rests.
 func (s *bucketStore) check(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket) {
 	t.Helper()
 	limits := plan.Limits()
@@ -85,8 +84,7 @@ func (s *bucketStore) check(t *testing.T, plan ratelimit.Plan, bucket ratelimit.
 	s.together(t, r)
 }
 
-// together wants three requests at once to be allowed as soon as they say, of an empty bucket,
-// and those that are refused to take nothing.
+// together wants three requests at once to be allowed when they say, and refused ones to take nothing.
 func (s *bucketStore) together(t *testing.T, r ratelimit.Request) {
 	t.Helper()
 	first, next := r, r
@@ -137,8 +135,7 @@ func processBuckets(t *testing.T) *bucketStore {
 	}
 }
 
-// embeddedBuckets is a limiter on a miniredis, whose clock stands still. It is let
-// go on by what a float of seconds since 2017 cannot tell apart.
+// embeddedBuckets is on a miniredis, whose clock goes on by what a float since 2017 cannot tell apart.
 func embeddedBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	const tick = 20 * time.Microsecond
@@ -160,9 +157,8 @@ func embeddedBuckets(t *testing.T) *bucketStore {
 	}
 }
 
-// serverBuckets is a limiter on a redis-server. Its clock cannot be moved, but what a
-// bucket remembers can: before each step it is put to where it was after the last,
-// by the server's clock. A step that took long is done again.
+// serverBuckets is on a redis-server, whose clock cannot be moved: before each step a bucket is put to where it was
+// after the last, by the server's clock. A step that took long is done again.
 func serverBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	const quick = 20 * time.Millisecond
@@ -202,8 +198,7 @@ func serverTime(t *testing.T, client redis.UniversalClient) time.Time {
 	return env.Must(client.Time(t.Context()).Result())(t)
 }
 
-// put makes a bucket full at a time that lies ahead, in the limiter's own unit:
-// seconds since 2017.
+// put makes a bucket full at a time that lies ahead, in the limiter's own seconds since 2017.
 func put(t *testing.T, client redis.UniversalClient, key string, now time.Time, ahead time.Duration) {
 	t.Helper()
 	const epoch = 1483228800

@@ -22,8 +22,7 @@ func slow(burst int, month int64) ratelimit.Limits {
 	return ratelimit.Limits{Month: month, Standard: rate, Detail: rate}
 }
 
-// takeConcurrently lets clients take from limiters concurrently, each so many times, and
-// counts what is allowed.
+// takeConcurrently lets clients take from limiters, each so many times, and counts what is allowed.
 func takeConcurrently(t *testing.T, clients, times int, r ratelimit.Request, limiters ...*ratelimit.Limiter) (allowed int64) {
 	t.Helper()
 	var count atomic.Int64
@@ -93,8 +92,7 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	if err != nil || len(buckets) != 1 {
 		t.Fatalf("got the buckets %v (%v), want one", buckets, err)
 	}
-	// What a bucket holds is when it is full: an hour ahead is what it was while the clock
-	// was an hour ahead.
+	// What a bucket holds is when it is full: an hour ahead, as by a clock that was an hour ahead.
 	env.MustDo(t, client.IncrByFloat(t.Context(), buckets[0], time.Hour.Seconds()).Err())
 	env.Want(t, 3, takeConcurrently(t, 1, 5, r, limiter), "of 5 requests allowed once the clock was right again", "a full bucket's 3")
 }
@@ -180,12 +178,10 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	env.Want(t, 3, takeConcurrently(t, 4, 4, r, limiter), "allowed", "the 3 that were left")
 }
 
-// limitTimeout is the limiter's own in tests of a Redis that does not answer. Those tests end
-// only if no request waits for Redis: it does not answer before all requests are done.
+// limitTimeout is of tests of a Redis that does not answer: they end only if no request waits for it.
 const limitTimeout = 40 * time.Millisecond
 
-// wantOneBucketOrTwo checks how many requests were allowed by slow(50, …) while Redis went
-// away: one bucket in Redis, and one of the same size in the process.
+// wantOneBucketOrTwo checks what slow(50, …) allowed while Redis went away: a bucket there, and one here.
 func wantOneBucketOrTwo(t *testing.T, allowed int64) {
 	t.Helper()
 	if allowed < 50 || allowed > 102 {
@@ -256,8 +252,7 @@ func TestAnAddressIsWhatTrustedProxiesSay(t *testing.T) {
 	}
 }
 
-// shared says whether two requests, each a peer and what it forwards, take from one
-// bucket.
+// shared says whether two requests, each a peer and what it forwards, take from one bucket.
 func shared(trusted []netip.Prefix, first, second [2]string) bool {
 	addresses := ratelimit.NewIPLimiter(1, trusted, nil)
 	addresses.Take(netip.MustParseAddr(first[0]), first[1], noon)

@@ -13,8 +13,7 @@ import (
 	"pnyx/test/env"
 )
 
-// soon is how long anything in these tests may take. Nothing waits for it when
-// all is well.
+// soon is how long anything in these tests may take. Nothing waits for it when all is well.
 const soon = time.Minute
 
 // noon is when stories begin.
@@ -25,8 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
-// newLimiter returns a limiter on a Redis, which it waits for no longer than a
-// timeout.
+// newLimiter returns a limiter on a Redis, which it waits for no longer than a timeout.
 func newLimiter(t *testing.T, redisURL string, timeout time.Duration, perProcess bool) *ratelimit.Limiter {
 	t.Helper()
 	pipeline := env.Must(cache.OpenPipeline(redisURL, timeout))(t)

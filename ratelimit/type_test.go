@@ -10,8 +10,7 @@ import (
 	"pnyx/ratelimit"
 )
 
-// TestTypesHideTheRedisClient holds because a package that imports a type made of the types of
-// the Redis client takes five times as long to compile.
+// A package that imports a type made of types of the Redis client takes five times as long to compile.
 func TestTypesHideTheRedisClient(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}

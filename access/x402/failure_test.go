@@ -82,12 +82,10 @@ func TestABrokenConnectionIsTriedAgainForVerifyAlone(t *testing.T) {
 	f := newFixture(t)
 	f.ledger.Behave("verify", hangsUp)
 	f.ledger.Behave("settle", hangsUp)
-	_, err := f.buy(f.pay().Header(), request(), "answer")
-	f.wantRefused(err, x402.Unavailable, "")
+	f.wantUnsold(f.pay().Header(), request(), "answer", x402.Unavailable, "")
 	env.Want(t, 2, f.ledger.Calls("verify"), "verify", "calls")
 	f.ledger.Behave("verify", nil)
-	_, err = f.buy(f.pay().Header(), request(), "answer")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(f.pay().Header(), request(), "answer", x402.Pending, "settlement_pending")
 	env.Want(t, 1, f.ledger.Calls("settle"), "settle", "calls")
 }
 
@@ -99,15 +97,13 @@ func TestAFacilitatorThatStaysSilentIsLeftAlone(t *testing.T) {
 	f.ledger.Behave("verify", fails)
 	f.SetClock(stopped)
 	for range 8 {
-		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
-		f.wantRefused(err, x402.Unavailable, "")
+		f.wantUnsold(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer", x402.Unavailable, "")
 	}
 	env.Want(t, 5, f.ledger.Calls("verify"), "calls", "and then none")
 	// One call tries again after a while.
 	f.SetClock(func() time.Time { return stopped().Add(11 * time.Second) })
 	for range 3 {
-		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
-		f.wantRefused(err, x402.Unavailable, "")
+		f.wantUnsold(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer", x402.Unavailable, "")
 	}
 	env.Want(t, 6, f.ledger.Calls("verify"), "calls")
 	f.ledger.Behave("verify", nil)
@@ -162,8 +158,7 @@ func TestASuccessWithoutATransactionIsNoAnswer(t *testing.T) {
 	f.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
 		fmt.Fprint(w, `{"success":true,"transaction":"","network":"eip155:84532"}`)
 	})
-	_, err := f.buy(f.pay().Header(), request(), "answer")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(f.pay().Header(), request(), "answer", x402.Pending, "settlement_pending")
 }
 
 // A settlement that went through without a word is found in the chain at once.
@@ -189,11 +184,9 @@ func TestWithoutAChainTheRetryOfAnUnansweredSettlementGetsTheAnswer(t *testing.T
 	f := newFixture(t, withSettleTimeout(briefly))
 	f.ledger.Behave("settle", settlesAnd(hangs))
 	header := f.pay().Header()
-	_, err := f.buy(header, request(), "first")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(header, request(), "first", x402.Pending, "settlement_pending")
 	f.wantCharged(1)
-	_, err = f.buy(header, anotherRequest(), "free")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(header, anotherRequest(), "free", x402.Required, "invalid_exact_evm_nonce_already_used")
 	f.ledger.Behave("settle", nil)
 	f.wantBought(header, "second", "first")
 	f.wantCharged(1)
@@ -205,8 +198,7 @@ func TestASettlementThatDidNotHappenIsDoneByTheRetry(t *testing.T) {
 	f.ledger.Behave("settle", fails)
 	header := f.pay().Header()
 	for range 2 {
-		_, err := f.buy(header, request(), "first")
-		f.wantRefused(err, x402.Pending, "settlement_pending")
+		f.wantUnsold(header, request(), "first", x402.Pending, "settlement_pending")
 	}
 	f.wantCharged(0)
 	f.ledger.Behave("settle", nil)
@@ -242,8 +234,7 @@ func TestAnAuthorizationCancelledAfterItWasVerifiedBuysNothing(t *testing.T) {
 			charge := f.mustBegin(payment.Header())
 			f.ledger.Cancel(payment.Payload.Authorization)
 			f.wantRefused(charge.Settle(t.Context(), body("answer")), c.kind, c.reason)
-			_, err := f.buy(payment.Header(), request(), "answer")
-			f.wantRefused(err, c.kind, c.reason)
+			f.wantUnsold(payment.Header(), request(), "answer", c.kind, c.reason)
 			f.wantCharged(0)
 		})
 	}
@@ -274,8 +265,7 @@ func TestASettlementUnderWayIsNeverAskedToBePaidAgain(t *testing.T) {
 			})
 			header := f.pay().Header()
 			if how != nil {
-				_, err := f.buy(header, request(), "answer")
-				f.wantRefused(err, x402.Pending, "settlement_pending")
+				f.wantUnsold(header, request(), "answer", x402.Pending, "settlement_pending")
 				f.ledger.Behave("settle", nil)
 			}
 			f.wantBought(header, "answer", "answer")
@@ -295,8 +285,7 @@ func TestARefusalThatNamesATransactionIsNoRefusal(t *testing.T) {
 				fmt.Fprintf(w, `{"success":false,"errorReason":%q,"transaction":"0x%064d","network":"eip155:84532"}`, reason, 1)
 			})
 			payment := f.pay()
-			_, err := f.buy(payment.Header(), request(), "answer")
-			f.wantRefused(err, x402.Pending, "settlement_pending")
+			f.wantUnsold(payment.Header(), request(), "answer", x402.Pending, "settlement_pending")
 			f.ledger.Submit(payment.Payload.Authorization) // it is mined after all
 			f.ledger.Behave("settle", nil)
 			f.wantBought(payment.Header(), "answer", "answer")
@@ -312,38 +301,31 @@ func TestAnotherSpellingOfAnUnansweredPaymentIsNotAskedToBePaidAgain(t *testing.
 	f.ledger.Behave("settle", settlesAnd(fails))
 	payment := f.pay()
 	header := payment.Header()
-	_, err := f.buy(header, request(), "answer")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(header, request(), "answer", x402.Pending, "settlement_pending")
 	payment.Payload.Signature = "0x" + strings.ToUpper(payment.Payload.Signature[2:])
-	_, err = f.buy(payment.Header(), request(), "answer")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(payment.Header(), request(), "answer", x402.Pending, "settlement_pending")
 	f.SetClock(func() time.Time { return time.Now().Add(2 * time.Minute) }) // too late for a new one
-	_, err = f.buy(payment.Header(), request(), "answer")
-	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantUnsold(payment.Header(), request(), "answer", x402.Pending, "settlement_pending")
 	f.SetClock(time.Now)
-	_, err = f.buy(header, anotherRequest(), "answer")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(header, anotherRequest(), "answer", x402.Required, "invalid_exact_evm_nonce_already_used")
 	f.ledger.Behave("settle", nil)
 	f.wantBought(header, "answer", "answer")
 	f.wantCharged(1)
 }
 
-// The node dies once the payment is verified: nothing was charged, and the retry
-// starts from the beginning.
+// The node dies once the payment is verified: nothing was charged, and the retry starts again.
 func TestADeathBeforeTheSettlementChargesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	header := f.pay().Header()
 	env.Must(f.Begin(t.Context(), request(), header))(t)
-	_, err := f.buy(header, request(), "second")
-	f.wantRefused(err, x402.InProgress, "")
+	f.wantUnsold(header, request(), "second", x402.InProgress, "")
 	f.endLeases()
 	f.wantBought(header, "second", "second")
 	f.wantCharged(1)
 }
 
-// The node dies while the payment is charged: the retry, on another node, gets the
-// answer that was prepared.
+// The node dies while the payment is charged: the retry, on another node, gets the prepared answer.
 func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]setting{"with a chain": {withChain}, "without a chain": nil} {
@@ -365,8 +347,7 @@ func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 			}()
 			<-reached
 			ledger.Behave("settle", nil)
-			_, err := other.buy(header, request(), "second")
-			other.wantRefused(err, x402.InProgress, "")
+			other.wantUnsold(header, request(), "second", x402.InProgress, "")
 			other.endLeases()
 			other.wantBought(header, "second", "first")
 			other.wantCharged(1)
@@ -388,8 +369,7 @@ func TestAnOpenPaymentIsLookedIntoWithoutBeingCharged(t *testing.T) {
 			f.ledger.Behave("settle", fails)
 			unsettled, paid := f.pay(), f.pay()
 			for _, payment := range []facilitator.Payment{unsettled, paid} {
-				_, err := f.buy(payment.Header(), request(), "first")
-				f.wantRefused(err, x402.Pending, "settlement_pending")
+				f.wantUnsold(payment.Header(), request(), "first", x402.Pending, "settlement_pending")
 			}
 			f.ledger.Submit(paid.Payload.Authorization)
 			asked := f.ledger.Calls("settle")
@@ -424,8 +404,7 @@ func TestAPaymentThatWasNeverChargedEndsWithItsValidity(t *testing.T) {
 			f := newFixture(t, c.settings...)
 			f.ledger.Behave("settle", fails)
 			header := f.pay().Header()
-			_, err := f.buy(header, request(), "first")
-			f.wantRefused(err, x402.Pending, "settlement_pending")
+			f.wantUnsold(header, request(), "first", x402.Pending, "settlement_pending")
 			f.SetClock(func() time.Time { return time.Now().Add(4 * time.Minute) })
 			f.Reconcile(t.Context())
 			states := f.ledgerStates()
@@ -441,6 +420,5 @@ func TestARetryAfterTheValidityStillGetsWhatWasPaidFor(t *testing.T) {
 	f.wantBought(header, "first", "first")
 	f.SetClock(func() time.Time { return time.Now().Add(3 * time.Minute) })
 	f.wantBought(header, "second", "first")
-	_, err := f.buy(f.pay().Header(), request(), "new")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_payload_authorization_valid_before")
+	f.wantUnsold(f.pay().Header(), request(), "new", x402.Required, "invalid_exact_evm_payload_authorization_valid_before")
 }

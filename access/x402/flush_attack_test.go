@@ -31,8 +31,7 @@ func (f *fixture) flush(ledger []governance.Payment) {
 	env.MustDo(f.tb, f.store.RestorePayments(f.tb.Context(), ledger))
 }
 
-// inSettlement runs during while a payment of node a is charged and before the
-// facilitator answers, and returns the header and what Settle returned.
+// inSettlement runs during while a payment is charged, and returns the header and what Settle returned.
 func inSettlement(t *testing.T, a *fixture, during func(header string)) (string, error) {
 	t.Helper()
 	header := a.pay().Header()
@@ -112,8 +111,7 @@ func TestAttackARetryOnASlowerClockIsNewerThanTheRefusal(t *testing.T) {
 	fast.SetClock(func() time.Time { return time.Now().Add(time.Minute) })
 	ledger.Behave("settle", refusesToSettle)
 	header := fast.pay().Header()
-	_, err := fast.buy(header, request(), "answer")
-	fast.wantRefused(err, x402.Required, "insufficient_funds")
+	fast.wantUnsold(header, request(), "answer", x402.Required, "insufficient_funds")
 	ledger.Behave("settle", nil)
 	slow.wantBought(header, "answer", "answer")
 	var revisions []uint64
@@ -183,8 +181,7 @@ func TestAttackAFlushDuringAVerificationChargesOnce(t *testing.T) {
 		env.Want(t, "second", env.Must(b.buy(header, request(), "second"))(t), "answer to the retry")
 		facilitator.WriteJSON(w, reply)
 	})
-	_, err := a.buy(header, request(), "first")
-	a.wantRefused(err, x402.InProgress, "")
+	a.wantUnsold(header, request(), "first", x402.InProgress, "")
 	env.Want(t, 1, ledger.Calls("settle"), "settlements")
 	a.wantBought(header, "third", "second")
 	a.wantCharged(1)

@@ -9,8 +9,7 @@ import (
 	"pnyx/test/env"
 )
 
-// FuzzParsePayment reads any payment header: one that is accepted is sent to a facilitator as
-// JSON of the fields that were checked.
+// FuzzParsePayment reads any payment header: an accepted one is sent on as JSON of checked fields.
 func FuzzParsePayment(f *testing.F) {
 	payment := `{"x402Version":2,"accepted":{"scheme":"exact"},"payload":{"signature":"0x` + strings.Repeat("11", 65) + `","authorization":{"from":"0x1111111111111111111111111111111111111111",` +
 		`"to":"0x2222222222222222222222222222222222222222","value":"1","validAfter":"0","validBefore":"9","nonce":"0x1111111111111111111111111111111111111111111111111111111111111111"}}}`

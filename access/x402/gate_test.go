@@ -121,6 +121,13 @@ func (f *fixture) buy(header string, r x402.Request, answer string) (string, err
 	return answer, nil
 }
 
+// wantUnsold checks that an answer is refused, which may be sold later.
+func (f *fixture) wantUnsold(header string, r x402.Request, answer string, kind x402.Kind, reason string) {
+	f.tb.Helper()
+	_, err := f.buy(header, r, answer)
+	f.wantRefused(err, kind, reason)
+}
+
 // wantBought buys an answer.
 func (f *fixture) wantBought(header, answer, want string) {
 	f.tb.Helper()
@@ -189,13 +196,11 @@ func TestAPaymentBuysNothingElse(t *testing.T) {
 	f := newFixture(t)
 	payment := f.pay()
 	f.wantBought(payment.Header(), "first", "first")
-	_, err := f.buy(payment.Header(), anotherRequest(), "other")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(payment.Header(), anotherRequest(), "other", x402.Required, "invalid_exact_evm_nonce_already_used")
 
 	payment.Payload.Signature = strings.ToUpper(payment.Payload.Signature[2:])
 	payment.Payload.Signature = "0x" + payment.Payload.Signature
-	_, err = f.buy(payment.Header(), request(), "other")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(payment.Header(), request(), "other", x402.Required, "invalid_exact_evm_nonce_already_used")
 	f.wantCharged(1)
 }
 
@@ -296,8 +301,7 @@ func TestATamperedSignatureIsRefused(t *testing.T) {
 	f := newFixture(t)
 	payment := f.pay()
 	payment.Payload.Authorization.ValidAfter = "1" // was signed as 0
-	_, err := f.buy(payment.Header(), request(), "answer")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_signature")
+	f.wantUnsold(payment.Header(), request(), "answer", x402.Required, "invalid_exact_evm_signature")
 	f.wantCharged(0)
 }
 
@@ -306,8 +310,7 @@ func TestAnAuthorizationThatWasUsedElsewhereIsRefused(t *testing.T) {
 	f := newFixture(t)
 	payment := f.pay()
 	f.ledger.Submit(payment.Payload.Authorization)
-	_, err := f.buy(payment.Header(), request(), "answer")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(payment.Header(), request(), "answer", x402.Required, "invalid_exact_evm_nonce_already_used")
 }
 
 func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
@@ -321,16 +324,14 @@ func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Restart() // empty
-	_, err = f.buy(header, request(), "second")
-	f.wantRefused(err, x402.Unavailable, "")
+	f.wantUnsold(header, request(), "second", x402.Unavailable, "")
 	f.wantCharged(1)
 
 	// As a worker does, from the ledger.
 	restored := states[len(states)-1].Payment
 	env.MustDo(t, f.store.RestorePayments(context.WithoutCancel(t.Context()), []governance.Payment{restored}))
 	f.wantBought(header, "made again", "made again")
-	_, err = f.buy(header, anotherRequest(), "other")
-	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantUnsold(header, anotherRequest(), "other", x402.Required, "invalid_exact_evm_nonce_already_used")
 	f.wantCharged(1)
 }
 

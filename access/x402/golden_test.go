@@ -42,8 +42,7 @@ func TestTheChallengeIsByteForByteThatOfTheReferenceServer(t *testing.T) {
 	env.Want(t, goldenChallenge, f.Challenge(goldenRequest()).Challenge.Header())
 }
 
-// The signature of the published client passes a facilitator that checks it, which
-// it only does over exactly the terms that were signed.
+// The published client's signature passes a facilitator, which wants exactly the terms that were signed.
 func TestThePaymentOfThePublishedClientIsTaken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, withGoldenTerms)

@@ -62,8 +62,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A cancelled nonce stays open only for those who cannot ask; silence of a second
-// attempt does not make it ours.
+// A cancelled nonce stays open only for those who cannot ask; silence of a second attempt counts nothing.
 func TestSilenceAfterAUsedNonceDoesNotMakeItOurs(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

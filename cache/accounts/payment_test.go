@@ -136,8 +136,7 @@ func ledgerRestoresFurtherStates(t *fixture) {
 			env.Want(t, want, env.Must(t.store.Payment(t.Context(), p.ID))(t).State, restored, "restored over", stored)
 		}
 	}
-	// Only a payment that ends up settling is due: claimed over settling, and settling
-	// over claimed and settling.
+	// Only a payment that ends up settling is due: claimed over settling, and settling over both.
 	t.wantDue(time.Now().Add(time.Minute), 3)
 }
 
@@ -188,8 +187,7 @@ func TestAttackALateAnswerToAClaimLeavesNoLease(t *testing.T) {
 	f.wantClaim(newPayment("6"), "b", governance.PaymentClaimed, true)
 }
 
-// silentOnce returns the URL of a relay to a Redis, which passes on all but the answers on the connection on
-// which it first sees a text.
+// silentOnce is a relay to a Redis, without answers on the connection on which it first sees a text.
 func silentOnce(t *testing.T, target, text string) string {
 	t.Helper()
 	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -25,8 +25,7 @@ func upgradeClaims() []claim {
 	}
 }
 
-// writeFormat4 stores what the version with format 4 has left in Redis: views and the
-// state of publication, tokens, and accounts that are in no warehouse yet.
+// writeFormat4 stores what format 4 has left in Redis: views, state, tokens, and accounts.
 func (t *fixture) writeFormat4() {
 	t.Helper()
 	const view = "0000000000000007\x85\xa1a\x00\xa1r\xa5ready\xa1f\xc0\xa1p\xa1x"
@@ -46,9 +45,8 @@ func (t *fixture) writeFormat4() {
 	}))(t)
 }
 
-// Usage counters that no worker has drained exist nowhere else, and so do payments that
-// are only claimed: their keys keep their names and values. Quotas and all later states
-// of payments could be restored from the warehouse as well.
+// Usage counters that no worker has drained exist nowhere else, and so do payments that are only claimed: their keys
+// keep their names and values.
 func upgradeFindsAccounts(t *fixture) {
 	t.writeFormat4()
 	counters, _, err := t.store.Counters(t.Context(), 0, 100)

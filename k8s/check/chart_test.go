@@ -16,12 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The templates of the Helm chart k8s/chart are made of what kustomize builds of the overlay
-// production: with its values as they stand, the chart renders the overlay's objects. Numbers and
-// settings of the manifests stay in the templates, where values override them.
+// The templates of k8s/chart are made of what kustomize builds of the overlay production: with its values as they
+// stand, the chart renders that. Numbers and settings stay in the templates, where values override them.
 
-// production is kustomize's output for the overlay production of the manifests in a folder, with an
-// edited kustomization.yaml: pairs of a text that must be there and its replacement.
+// production is kustomize's output for production, with pairs of a text in kustomization.yaml and another.
 func production(k8s string, pairs ...string) (resmap.ResMap, error) {
 	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
 	err := disk.Walk(k8s, func(path string, info os.FileInfo, err error) error {
@@ -80,8 +78,7 @@ func decoded(value any) object {
 // String returns the kind and the name.
 func (o object) String() string { return fmt.Sprintf("%v/%v", o["kind"], o.at("metadata")["name"]) }
 
-// template is the value of a field that an expression of Helm's computes, in base64: YAML quotes and
-// folds other texts.
+// template is what an expression of Helm's computes, in base64: YAML quotes and folds other texts.
 func template(format string, args ...any) string {
 	return "⟦" + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, format, args...)) + "⟧"
 }
@@ -105,8 +102,7 @@ var hashed = regexp.MustCompile(`^(settings|timeouts|api-settings|worker-setting
 // unhashed returns a name without the hash of the content that kustomize adds.
 func unhashed(name string) string { return hashed.ReplaceAllString(name, "$1") }
 
-// templates are the files of the folder templates of the chart, by name, for the manifests in a
-// folder.
+// templates are the files of the folder templates of the chart, by name, for manifests in a folder.
 func templates(k8s string) (map[string]string, error) {
 	built, err := production(k8s, "- ingress.yaml", "- ingress.yaml\n  - route.yaml")
 	if err != nil {
@@ -157,8 +153,7 @@ const helpers = `{{/* Made by make docs. */}}
 {{- if $to }}{{ list (dict "ports" .ports "to" $to) | toJson }}{{ else }}[]{{ end }}{{ end }}
 `
 
-// filled returns YAML with the expressions in place of the values that they compute. What looks
-// like an expression of Helm's, as in texts of alerts, is none.
+// filled returns YAML with the expressions in place of their values, but not in texts of alerts.
 func filled(text string) string {
 	text = strings.ReplaceAll(text, "{{", `{{ "{{" }}`)
 	return regexp.MustCompile(`⟦(.*?)⟧`).ReplaceAllStringFunc(text, func(value string) string {
@@ -170,8 +165,7 @@ func filled(text string) string {
 	})
 }
 
-// conditions are the conditions under which objects are rendered, by kind and name: those of the
-// files of each component, and of the two ways to the edge.
+// conditions are when objects are rendered, by kind and name: of each component, and the ways to the edge.
 func conditions(k8s string) (map[string]string, error) {
 	found := map[string]string{"ConfigMap/sources": ".Values.follow.enabled"}
 	for pattern, condition := range map[string]string{

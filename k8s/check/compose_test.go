@@ -107,8 +107,7 @@ func TestAttackComposeHasNoSecretThatEverybodyKnows(t *testing.T) {
 	}
 }
 
-// TestAttackComposeTrustsTheEdgeAlone: the gateway of a network stands for everybody on the
-// machine, and for whoever reaches it.
+// The gateway of a network stands for everybody on the machine, and for whoever reaches it.
 func TestAttackComposeTrustsTheEdgeAlone(t *testing.T) {
 	t.Parallel()
 	p := project(t)

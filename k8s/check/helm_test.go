@@ -55,8 +55,7 @@ func TestTheTemplatesAreMadeOfTheManifests(t *testing.T) {
 // objects are decoded objects by kind and name.
 type objects map[string]map[string]any
 
-// add adds objects in YAML, without what kustomize and Helm do in ways of their own: hashes in names
-// and in an annotation, and the namespace.
+// add adds objects in YAML, without hashes and namespaces, which kustomize and Helm make in their ways.
 func (o objects) add(t *testing.T, text string) {
 	t.Helper()
 	var found map[string]any
@@ -166,8 +165,7 @@ func built(t *testing.T, pairs ...string) objects {
 	return found
 }
 
-// TestTheChartRendersWhatKustomizeBuilds: with values as they stand, and with values in place of
-// each edit of an overlay.
+// With values as they stand, and with values in place of each edit of an overlay.
 func TestTheChartRendersWhatKustomizeBuilds(t *testing.T) {
 	const component = "  - ../../components/"
 	for name, test := range map[string]struct {

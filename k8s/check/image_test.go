@@ -46,8 +46,7 @@ func images(t *testing.T) map[string][]string {
 	return found
 }
 
-// TestAttackAnImageOfOthersIsTheOneThatWasLookedAt: whoever may push to a registry can put
-// another program behind a tag.
+// Whoever may push to a registry can put another program behind a tag.
 func TestAttackAnImageOfOthersIsTheOneThatWasLookedAt(t *testing.T) {
 	ours := regexp.MustCompile(`^(registry\.example\.com/)?pnyx(-edge|-dev)?(:compose)?$`)
 	pinned := regexp.MustCompile(`^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$`)

@@ -61,8 +61,7 @@ func decode(t *testing.T, overlay string) []runtime.Object {
 	return typed(t, build(t, overlay))
 }
 
-// typed returns objects in their types. A field that a type does not have, or has twice, is an
-// error.
+// typed returns objects in their types. A field that is unknown, or there twice, is an error.
 func typed(t *testing.T, built resmap.ResMap) []runtime.Object {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -132,8 +131,7 @@ func TestEveryOverlayBuildsAndFitsTheTypesOfKubernetes(t *testing.T) {
 	}
 }
 
-// TestEachImageAndSettingMigratesByAJobOfItsOwn: a Job is immutable. What does not change it, as a
-// setting of another part, leaves its name.
+// A Job is immutable. What does not change it, as a setting of another part, leaves its name.
 func TestEachImageAndSettingMigratesByAJobOfItsOwn(t *testing.T) {
 	const digest = "sha256:9d317178eceac8454a2284a9e6df2466b93c745529947f0cd42a0fa9609d7005"
 	migration := func(pairs ...string) *batchv1.Job {
@@ -188,8 +186,7 @@ func TestARouteStandsInPlaceOfTheIngress(t *testing.T) {
 	t.Error("the route leads to no service")
 }
 
-// TestNamesOfWorkloadsAreNamesOfHosts: a pod's host name is made of them, and Kubernetes warns
-// of any that is none.
+// A pod's host name is made of them, and Kubernetes warns of any that is none.
 func TestNamesOfWorkloadsAreNamesOfHosts(t *testing.T) {
 	for _, overlay := range overlays() {
 		for _, w := range workloads(decode(t, overlay)) {
@@ -200,8 +197,7 @@ func TestNamesOfWorkloadsAreNamesOfHosts(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceIsOneLine builds production in another namespace, which has to leave
-// no trace of the usual one.
+// Production in another namespace has to leave no trace of the usual one.
 func TestAnotherNamespaceIsOneLine(t *testing.T) {
 	dir := t.TempDir()
 	here, err := filepath.Abs("../overlays/production")

@@ -186,12 +186,10 @@ func TestPodsReachWhatTheDesignSaysAndNothingElse(t *testing.T) {
 	}
 }
 
-// placed is the largest network that a pod may be let into, in bits: the network of a service of the
-// operator's own. Who reaches systems of others, whose addresses nobody can name, is listed.
+// placed is the largest network, in bits, that a pod may be let into, but for those that are listed.
 const placed = 20
 
-// TestAttackAPodReachesNoAddressThatNobodyNamed: what runs in a pod that was taken over sends
-// nothing to whom it likes.
+// What runs in a pod that was taken over sends nothing to whom it likes.
 func TestAttackAPodReachesNoAddressThatNobodyNamed(t *testing.T) {
 	anywhere := map[string]bool{
 		"worker": true, // receivers of webhooks
@@ -217,8 +215,7 @@ func TestAttackAPodReachesNoAddressThatNobodyNamed(t *testing.T) {
 	}
 }
 
-// TestAttackPublicAddressesAreNoOthers: who may reach any public address reaches nothing in the
-// network of the cluster or of its machines.
+// Who may reach any public address reaches nothing in the network of the cluster or of its machines.
 func TestAttackPublicAddressesAreNoOthers(t *testing.T) {
 	inside := []string{
 		"10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "127.0.0.1", "192.0.0.192", "198.18.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
@@ -298,8 +295,7 @@ func TestAttackNoSecretNeedsAConfigMap(t *testing.T) {
 	}
 }
 
-// TestAttackAPodIsReachedByNamedPodsAlone: a namespace has more than the one that is meant, and
-// the admin port more than metrics.
+// A namespace has more than the one that is meant, and the admin port more than metrics.
 func TestAttackAPodIsReachedByNamedPodsAlone(t *testing.T) {
 	for _, p := range all[*networkingv1.NetworkPolicy](decode(t, "production")) {
 		for _, rule := range p.Spec.Ingress {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestTheUnitOfSystemdIsValidAndHardened: systemd says so itself, of a copy that starts a program
-// which is there.
+// systemd says so itself, of a copy that starts a program which is there.
 func TestTheUnitOfSystemdIsValidAndHardened(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("no systemd-analyze: the unit of systemd is not checked")

@@ -18,9 +18,8 @@ import (
 // module is the path of the module under test.
 const module = "pnyx"
 
-// floors lists the packages from the top of the house to its ground. A package stands on the
-// floor that names it, or else the folder nearest above it. It may import packages of lower
-// floors, and on its own floor those in folders below its own.
+// floors lists the packages from the top to the ground. A package stands on the floor that names it or the folder
+// nearest above it. It may import packages of lower floors, and on its own those in folders below its own.
 func floors() [][]string {
 	return [][]string{
 		{"test/apinode"},

@@ -60,8 +60,7 @@ func exported(file *ast.File) (all []*ast.FuncDecl) {
 	return all
 }
 
-// onlyForwardsTo returns the package that every function only calls; empty if there are no
-// functions or one does more.
+// onlyForwardsTo returns the package that every function only calls; empty if one does more.
 func onlyForwardsTo(functions []*ast.FuncDecl) (to string) {
 	for i, function := range functions {
 		called := calledPackage(function)
@@ -73,8 +72,7 @@ func onlyForwardsTo(functions []*ast.FuncDecl) (to string) {
 	return to
 }
 
-// calledPackage returns the name before the dot where the body of a function is one call
-// that does not begin with its receiver, as in "other.Do(x)"; empty for any other body.
+// calledPackage returns the package where a body is one call, as "other.Do(x)"; empty for any other.
 func calledPackage(function *ast.FuncDecl) string {
 	if function.Body == nil || len(function.Body.List) != 1 {
 		return ""

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// volatile lists what differs from one run to the next: each match is compared as its name.
-// The order matters, as a later pattern sees the names of the earlier ones.
+// volatile lists what differs between runs, by its name. A later pattern sees the names of earlier ones.
 var volatile = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -33,8 +32,7 @@ var (
 	rule  = regexp.MustCompile(`─+`)
 )
 
-// normal brings a text into the form that is compared: volatile parts by their names,
-// without white space, since documents wrap lines, and lines of tables of one length.
+// normal replaces volatile parts by their names, and drops white space and the length of table lines.
 func normal(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, "‹"+v.name+"›")
@@ -42,8 +40,7 @@ func normal(text string) string {
 	return rule.ReplaceAllString(space.ReplaceAllString(text, ""), "─")
 }
 
-// matches reports whether an output is the one that a document shows. An ellipsis in the
-// document stands for any text.
+// matches reports whether an output is the document's, in which an ellipsis stands for any text.
 func matches(want, got string) bool {
 	parts := strings.Split(normal(want), "…")
 	for i, part := range parts {

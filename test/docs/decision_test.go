@@ -14,8 +14,7 @@ import (
 // maxDecisionWords is how long a decision may be: a page that is read to its end.
 const maxDecisionWords = 120
 
-// Every decision is a short page of the same sections, and the list has it with its title. The number of one that was
-// removed is not used again.
+// Every decision is a short page of the same sections, in the list with its title. Numbers are not used again.
 func TestDecisionsAreListedAndShort(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(root, "docs", "adr")

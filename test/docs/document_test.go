@@ -17,8 +17,7 @@ import (
 // root is the top of the repository.
 const root = "../.."
 
-// prompt begins a line with a command; the lines after it, up to the next one, are what the
-// command prints.
+// prompt begins a line with a command, whose output follows up to the next one.
 const prompt = "$ "
 
 // document is a Markdown file as a sequence of blocks of code.
@@ -36,8 +35,7 @@ type block struct {
 	line int
 	// language stands at the fence; empty for an indented block.
 	language string
-	// directive is the HTML comment on the line before the block: "not run: REASON" or
-	// "background: URL". Empty means that the block is run line by line.
+	// directive is the HTML comment before the block: "not run: REASON" or "background: URL"; empty to run it.
 	directive string
 	lines     []string
 }
@@ -88,8 +86,7 @@ func documents(t *testing.T) []document {
 // comment is a directive for the block after it.
 var comment = regexp.MustCompile(`^<!-- ((?:not run|background): .+) -->$`)
 
-// blocks splits a document into its blocks of code. An indented block begins after an empty
-// line, as Markdown has it.
+// blocks splits a document into its blocks of code, which begin after an empty line if indented.
 func blocks(text string) []block {
 	var (
 		all       []block
@@ -130,8 +127,7 @@ func blocks(text string) []block {
 // programs begin a line that is a command.
 var programs = regexp.MustCompile(`^(?:[A-Z0-9_]+=\S* )*(?:bin/pnyx|pnyx|make|curl|kubectl|docker|git|go|npm|openssl|redis-cli|clickhouse-client|clickhouse|duckdb|psql|python3?|prometheus|promtool|grafana|aws|export|cd|rm|systemctl)(?: |$)`)
 
-// unmarked lists the lines of a document that look like commands, but are neither run nor
-// said to be not run.
+// unmarked lists lines that look like commands, but are neither run nor said to be not run.
 func (d document) unmarked() []string {
 	var found []string
 	for _, b := range d.blocks {
@@ -150,8 +146,7 @@ func (d document) unmarked() []string {
 	return found
 }
 
-// steps returns the commands of a block. A command that ends in a backslash goes on in the
-// next line, and one with <<'WORD' up to the line WORD.
+// steps returns the commands of a block, which go on after a backslash, and up to WORD after <<'WORD'.
 func (b block) steps() []step {
 	var all []step
 	for i := 0; i < len(b.lines); i++ {

@@ -23,8 +23,7 @@ func TestLongDocumentsShowWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// execute runs the commands of a document, in order. The instance that the documents speak
-// of is there from the beginning, unless the document starts one of its own.
+// execute runs the commands of a document, in order, on an instance unless it starts its own.
 func (d document) execute(t *testing.T) {
 	t.Helper()
 	s := newShell(t, d)
@@ -47,9 +46,8 @@ func (d document) execute(t *testing.T) {
 	}
 }
 
-// maxTries is how often a command that only reads is repeated while it does not print what the
-// document has: what an import changes is published a moment later, caches come to rest, and a
-// worker records what it has sent after it was received.
+// maxTries is how often a reading command is repeated until it prints what the document has: publications, caches and
+// records of what was sent come a moment later.
 const maxTries = 30
 
 // onlyReads reports whether a command may be repeated.
@@ -57,8 +55,7 @@ func onlyReads(command string) bool {
 	return strings.HasPrefix(command, "curl ") || strings.HasPrefix(command, "bin/pnyx webhook log ")
 }
 
-// check runs a command once, and one that only reads until it prints what the document has. A
-// command without an output in the document has to succeed.
+// check runs a command, a reading one until it prints what the document has. Without output it has to succeed.
 func (s *shell) check(t *testing.T, step step) error {
 	t.Helper()
 	for try := 1; ; try++ {

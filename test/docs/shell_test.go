@@ -23,8 +23,7 @@ import (
 // shellLimit bounds the commands of one document together.
 const shellLimit = 5 * time.Minute
 
-// shell is a bash in which the commands of one document run one after the other, so that
-// variables hold. Its folder looks like a checkout, with a data folder of its own.
+// shell is a bash for the commands of one document, in a folder that looks like a checkout.
 type shell struct {
 	dir     string
 	input   io.WriteCloser
@@ -120,8 +119,7 @@ var end = regexp.MustCompile(`\x1eEND (\d+)\n$`)
 var progressLine = regexp.MustCompile(
 	`(?m)^(?: *\d+ %  .*|making a snapshot|counting rows|restoring|copying|checking|publishing.*|\d+ of \d+ upstream systems have answered, .*)\n`)
 
-// do runs a command and returns what it printed on both streams without its progress, and its
-// exit status.
+// do runs a command and returns both streams without progress, and the exit status.
 func (s *shell) do(t *testing.T, command string) (output string, status int) {
 	t.Helper()
 	env.Must(io.WriteString(s.input, s.here(command)+"\nprintf '\\036END %d\\n' $?\n"))(t)

@@ -28,9 +28,8 @@ type healthy struct {
 	lacks *regexp.Regexp
 }
 
-// TestAlerts runs Prometheus beside healthy deployments for as long as PNYX_TEST_ALERTS
-// says. No alert may fire, and none that wakes somebody may be about to; every rule has to
-// be evaluated on series that exist, and every panel has to show something.
+// TestAlerts runs Prometheus beside healthy deployments for PNYX_TEST_ALERTS. No alert may fire, and none that wakes
+// somebody be about to; every rule and panel has to find series.
 func TestAlerts(t *testing.T) {
 	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_ALERTS", "make alerts-soak")))(t)
 	for _, d := range []healthy{
@@ -73,8 +72,7 @@ func isSlow(a alert) bool {
 	return slices.Contains([]string{"PnyxSlow", "PnyxEdgeSlow", "PnyxRedisSlow"}, a.Labels["alertname"])
 }
 
-// isBusy says whether more processes want to run than twice the processors: then everything
-// is slow, and that says nothing about Pnyx.
+// isBusy says whether more processes want to run than twice the processors: then everything is slow.
 func isBusy(tb testing.TB) bool {
 	tb.Helper()
 	text := env.Must(os.ReadFile("/proc/loadavg"))(tb)
@@ -83,8 +81,7 @@ func isBusy(tb testing.TB) bool {
 	return load > 2*float64(runtime.NumCPU())
 }
 
-// didNotHappen lists what a healthy deployment has no series of: the failures themselves, and
-// a backup where none is made.
+// didNotHappen lists what a healthy deployment has no series of: failures, and a backup where none is made.
 func didNotHappen() []string {
 	return []string{
 		`pnyx_edge_requests_total{status=~"5.."}`, `pnyx_edge_requests_total{cache="stale"}`,
@@ -92,8 +89,7 @@ func didNotHappen() []string {
 	}
 }
 
-// wantRules wants every rule to be evaluated, and every selector in it to find series, but
-// for those that match lacks.
+// wantRules wants every rule to be evaluated on series that exist, but for those that match lacks.
 func (p *prometheus) wantRules(lacks *regexp.Regexp) {
 	p.tb.Helper()
 	rules, err := p.rules()
@@ -129,8 +125,7 @@ type dashboard struct {
 	} `json:"panels"`
 }
 
-// wantPanels wants every query of the dashboard to have had data, but for those on metrics
-// that match lacks, and logs those.
+// wantPanels wants every query of the dashboard to have had data, but for those that match lacks.
 func (p *prometheus) wantPanels(lacks *regexp.Regexp) {
 	p.tb.Helper()
 	text := env.Must(os.ReadFile(filepath.Join(observeDir, "dashboard.json")))(p.tb)

@@ -28,8 +28,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
-	// transport is the error of a request without a complete response, err what is wrong
-	// with the form of the response.
+	// transport is the error of a request without a response, err what is wrong with the form of one.
 	transport, err error
 
 	Data  json.RawMessage `json:"data"`

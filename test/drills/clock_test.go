@@ -6,8 +6,7 @@ import (
 
 const hour = time.Hour
 
-// clockDrills set the clocks of single machines wrong, and right again. Monotonic clocks
-// are not affected, as when an operator or NTP sets a clock.
+// clockDrills set the clocks of single machines wrong, and right again, but no monotonic ones.
 func clockDrills() []drill {
 	jump := func(name, who string, by time.Duration, process func(*deployment) int) drill {
 		word := " ahead"

@@ -27,8 +27,7 @@ type dataset struct {
 	ballots int
 	// token has all scopes.
 	token string
-	// free, paid and cold are questions whose answers do not change: of free routes, of
-	// routes that need a token, and of pages that are made on demand.
+	// free, paid and cold are questions whose answers do not change, cold ones for pages made on demand.
 	free, paid, cold []question
 	// priced are questions of the tier that payers ask.
 	priced []question
@@ -43,11 +42,9 @@ type question struct {
 	data json.RawMessage
 	// next is the cursor of the next page.
 	next string
-	// earlier is set for the answer of an earlier version: a later one may add to objects, and
-	// has cursors of its own.
+	// earlier answers are of an earlier version: a later one may add to objects, and has other cursors.
 	earlier bool
-	// later is the first answer of this version that differs from the earlier one's on purpose; nil
-	// for answers of this version.
+	// later is the first answer of this version that differs from the earlier one's on purpose; or nil.
 	later *laterAnswer
 }
 
@@ -57,8 +54,7 @@ type laterAnswer struct {
 	data any
 }
 
-// check reports an answer that is neither what was answered before nor, without what the earlier
-// version did not send, the one that this version answers with.
+// check reports an answer that is neither the earlier one nor, but for additions, this version's.
 func (l *laterAnswer) check(path string, want, got any) error {
 	diff := env.DiffJSON(want, got)
 	// Rows of the feed follow one by one, and dossiers follow the proposals that they are compared with.
@@ -101,8 +97,7 @@ func loadDataset(tb testing.TB) *dataset {
 	return sharedDataset.made
 }
 
-// fill imports a generated data set and the poll, and records the answers of a node that
-// nothing disturbs.
+// fill imports a generated data set and the poll, and records the answers of an undisturbed node.
 func (w *dataset) fill(tb testing.TB, dir string) {
 	tb.Helper()
 	set := filepath.Join(dir, "set")
@@ -129,8 +124,7 @@ func (s *deployment) issue() (id, token string) {
 	return issued.ID, issued.Token
 }
 
-// record records the answers to everything that drills will ask, except about the DAO of
-// the poll, which change.
+// record records the answers to everything that drills will ask, but about the DAO of the poll.
 func (w *dataset) record(tb testing.TB, api *node) {
 	tb.Helper()
 	l := recorder{tb: tb, dataset: w, api: api}

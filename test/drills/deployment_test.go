@@ -22,16 +22,14 @@ import (
 // readyTimeout bounds the time until a new deployment has published everything.
 const readyTimeout = 60 * time.Second
 
-// deploymentOptions says what a deployment is made of; the zero value is one worker and one
-// API node.
+// deploymentOptions says what a deployment is made of: by default one worker and one API node.
 type deploymentOptions struct {
 	workers, apis int
 	// environ are further settings of every pnyx.
 	environ []string
 	// disk bounds the file system of the warehouse, in bytes; 0 sets no bound.
 	disk int
-	// sentinels makes Redis a pair watched by Sentinels, cluster a Cluster of six nodes. No
-	// link lies between them and pnyx.
+	// sentinels makes Redis a pair watched by Sentinels, cluster a Cluster of six nodes, without links.
 	sentinels, cluster bool
 	// shards makes the warehouse a cluster of two.
 	shards bool
@@ -41,8 +39,7 @@ type deploymentOptions struct {
 	program string
 }
 
-// deployment is what a drill breaks: a Redis, an engine with the data set, a facilitator,
-// workers and API nodes, each in a process of its own.
+// deployment is what a drill breaks: a Redis, an engine, a facilitator, workers and API nodes.
 type deployment struct {
 	tb      testing.TB
 	dataset *dataset

@@ -35,8 +35,7 @@ type drill struct {
 	lasts time.Duration
 	// breaks causes the fault, and returns its repair: nil if it repairs itself.
 	breaks func(s *deployment) (mend func())
-	// endsConnections allows requests without any response: the process ends, with no load
-	// balancer in front of it.
+	// endsConnections allows requests without any response: the process ends without a load balancer.
 	endsConnections bool
 	// mustNotFail allows no refused requests.
 	mustNotFail bool
@@ -57,8 +56,7 @@ type result struct {
 	failed bool
 }
 
-// TestDrills runs every drill and writes the table to the file that
-// PNYX_TEST_DRILLS names; "-" for no file.
+// TestDrills runs every drill and writes the table to PNYX_TEST_DRILLS; "-" for no file.
 func TestDrills(t *testing.T) {
 	file := gate(t, "PNYX_TEST_DRILLS", "make test-drills")
 	w := loadDataset(t)
@@ -175,8 +173,7 @@ func (s *deployment) bases() (all []string) {
 	return all
 }
 
-// recovered waits until every API node is ready and shows a ballot that was imported after
-// the repair, and returns when that was.
+// recovered returns when every API node is ready and shows a ballot imported after the repair.
 func (s *deployment) recovered(mended time.Time) (at time.Time) {
 	s.tb.Helper()
 	env.Within(s.tb, cmp.Or(s.recovers, recoveryTimeout), func() error {

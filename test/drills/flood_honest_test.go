@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// honestCallers ask at a steady rate, half of the time with a token. They have addresses of
-// their own and stay below every limit.
+// honestCallers ask at a steady rate, half with a token, from addresses of their own, below every limit.
 type honestCallers struct {
 	dataset *dataset
 	clients []*http.Client

@@ -21,8 +21,7 @@ import (
 
 const (
 	floodConnections = 200
-	// floodPause is between two requests of a connection, 4,000 a second for all: the flood
-	// shares the two cores with the node, and must not take them from it by itself.
+	// floodPause is between two requests of a connection, 4,000 a second for all: the flood shares the cores.
 	floodPause      = 50 * time.Millisecond
 	honestRate      = 50 // requests a second, all honest callers together
 	honestAddresses = 10
@@ -30,8 +29,7 @@ const (
 	// What honest callers may notice of a flood, on two cores.
 	maxHonestP99 = 100 * time.Millisecond
 	maxNodeMiB   = 150
-	// maxRedisRoom is what Redis may use more after a flood than before, once the lifetimes of
-	// buckets have passed.
+	// maxRedisRoom is what Redis may use more once the lifetimes of buckets have passed.
 	maxRedisRoom = 1 << 20
 	redisRest    = 2 * time.Minute
 )
@@ -97,9 +95,8 @@ func callerFrom(address string) *http.Client {
 	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 20}}
 }
 
-// TestFlood floods an API node with each kind of useless traffic for as long as PNYX_TEST_FLOOD
-// says, beside honest callers, and writes what these noticed to the file that
-// PNYX_TEST_FLOOD_REPORT names.
+// TestFlood floods an API node with each kind of useless traffic for PNYX_TEST_FLOOD, beside honest callers, and writes
+// what these noticed to PNYX_TEST_FLOOD_REPORT.
 func TestFlood(t *testing.T) {
 	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_FLOOD", "make flood")))(t)
 	w := loadDataset(t)
@@ -126,8 +123,7 @@ type floodResult struct {
 	name string
 	// sent counts what the flood sent, honest the honest requests.
 	sent, honest int
-	// limited counts honest requests answered 429, unavailable those answered 503, and failed
-	// those without the right answer.
+	// limited counts honest requests answered 429, unavailable 503, and failed without the right answer.
 	limited, unavailable, failed int
 	p50, p99                     time.Duration
 	// nodeMiB is the most memory of the API node, redisBefore and redisAfter Redis' memory.

@@ -23,13 +23,11 @@ const (
 	drilledGovernor = "0x00000000000000000000000000000000000000aa"
 	drilledToken    = "0x00000000000000000000000000000000000000cc"
 	drilledSource   = "eip155:7:" + drilledGovernor
-	// drilledFinality is the depth at which a block is final, and maxDepth the depth of a
-	// reorganization.
+	// drilledFinality is the depth at which a block is final, maxDepth that of a reorganization.
 	drilledFinality, maxDepth = 20, 6
 )
 
-// drilledChain is a chain with a block each second, a Governor, and two endpoints.
-// Reorganizations replace its last blocks while people vote.
+// drilledChain is a chain with a Governor and two endpoints, whose last blocks are replaced while people vote.
 type drilledChain struct {
 	*chain.Chain
 
@@ -78,8 +76,7 @@ func newDrilledChain() *drilledChain {
 
 func (*drilledChain) every() time.Duration { return 300 * time.Millisecond }
 
-// change casts a vote or proposes something, and mines the blocks that are due. Now and then
-// it replaces the last ones.
+// change casts a vote or proposes, mines the blocks that are due, and now and then replaces the last ones.
 func (c *drilledChain) change(random *rand.Rand) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,8 +163,7 @@ func (v castVote) log() chain.Log {
 	return l
 }
 
-// reorganize replaces the last blocks. Of what they stated, most shows up in other blocks,
-// some is lost, and some votes are for another side.
+// reorganize replaces the last blocks: most shows up in others, some is lost, some votes change sides.
 func (c *drilledChain) reorganize(random *rand.Rand) {
 	depth := 1 + random.IntN(maxDepth)
 	instead := make([][]chain.Log, depth)
@@ -224,8 +220,7 @@ func (c *drilledChain) faults(f *followed) (all []fault) {
 			return &chain.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 5"}
 		}})
 	}
-	// What both endpoints leave out at both looks is lost until the votes are counted: one
-	// of them tells the truth.
+	// What both endpoints leave out at both looks is lost until the votes are counted: one tells the truth.
 	add(c.endpoints[0], "leaves out logs", chain.Faults{Forget: func(number uint64) bool { return number%3 == 0 }})
 	return append(all, fault{"the chain's last blocks are replaced again and again", func() {
 		for range 5 {
@@ -280,8 +275,7 @@ func (*drilledChain) status(f *followed) (s governance.SourceStatus, err error) 
 	return all.Sources[at], nil
 }
 
-// countGaps has the preferred endpoint leave out some votes, and waits until the second look
-// has found them: each is counted once.
+// countGaps has the preferred endpoint leave out votes, until the second look has found each once.
 func (c *drilledChain) countGaps(f *followed) {
 	f.tb.Helper()
 	before := env.Must(c.status(f))(f.tb)
@@ -307,8 +301,7 @@ func (c *drilledChain) countGaps(f *followed) {
 	c.endpoints[0].Fail(chain.Faults{})
 }
 
-// standStill takes both endpoints down, and waits until the data status says so: what
-// cannot be read is open until they are back.
+// standStill takes both endpoints down, and waits until the data status says so.
 func (c *drilledChain) standStill(f *followed) {
 	f.tb.Helper()
 	down := time.Now()

@@ -24,8 +24,7 @@ type drilledForum struct {
 	*forum.Forum
 
 	mu sync.Mutex
-	// topics are the numbers of those that are not deleted, replies the posts that are not,
-	// and deleted the topics that are.
+	// topics and replies are the numbers of what is not deleted, and deleted the topics that are.
 	topics, replies, deleted []int
 }
 
@@ -124,9 +123,8 @@ func (f *drilledForum) differ(d *followed) error {
 	return nil
 }
 
-// sweepNow makes the waits of the pollers that read everything again seem to be over: a day
-// for edits, moves and deletions that nothing tells of, and an hour until what is gone is
-// withdrawn.
+// sweepNow makes the waits of pollers that read everything again seem to be over: a day for edits, moves and deletions,
+// and an hour until what is gone is withdrawn.
 func (f *drilledForum) sweepNow(d *followed) {
 	d.tb.Helper()
 	d.later("sweep")
@@ -150,8 +148,7 @@ func (f *drilledForum) sweepNow(d *followed) {
 	d.later("missing")
 }
 
-// stillShown reports whether one of some deleted topics is still shown: others were
-// withdrawn before, or never seen.
+// stillShown reports whether one of some deleted topics is still shown.
 func (*drilledForum) stillShown(d *followed, ids []int) error {
 	rows, err := d.api.Walk("/v2/forum-topics?daoId=pier", 100)
 	for _, raw := range rows {

@@ -17,9 +17,8 @@ import (
 	"pnyx/test/upstream/hub"
 )
 
-// drilledHub is a hub with a proposal in each of ten spaces, on which people vote. Others are
-// proposed and deleted. One more space is dropped, and missingSpaces are followed that the hub
-// does not have.
+// drilledHub is a hub with a proposal in each of ten spaces, on which people vote. Others are proposed and deleted. One
+// space is dropped, and missingSpaces are followed that the hub does not have.
 type drilledHub struct {
 	*hub.Hub
 
@@ -40,8 +39,7 @@ type drilledDraft struct {
 	deleted bool
 }
 
-// missingSpaces are followed in vain. droppedFor is how long a dropped space may still show: it
-// is looked for twice, ten minutes apart.
+// missingSpaces are followed in vain. droppedFor is how long a dropped space may show: two looks.
 const (
 	missingSpaces = 20
 	droppedFor    = 15 * time.Minute
@@ -77,8 +75,7 @@ func newDrilledHub(random *rand.Rand) (h *drilledHub, daos string, err error) {
 
 func (*drilledHub) every() time.Duration { return 20 * time.Millisecond }
 
-// change casts a vote that nobody or an earlier voter has cast, or, one time in a hundred,
-// proposes, edits or deletes a draft.
+// change casts a vote, or, one time in a hundred, proposes, edits or deletes a draft.
 func (h *drilledHub) change(random *rand.Rand) error {
 	if random.IntN(100) == 0 {
 		return h.changeDraft(random)
@@ -178,8 +175,7 @@ func (h *drilledHub) differ(f *followed) error {
 // drilledBallot is what a voter's ballot has to be.
 type drilledBallot struct{ id, choice, power string }
 
-// differFromBallots compares the ballots of a proposal, and their sum, with those wanted, by
-// voter.
+// differFromBallots compares the ballots of a proposal, and their sum, with those wanted, by voter.
 func differFromBallots(api *env.Pnyx, key string, want map[string]drilledBallot) error {
 	rows, err := api.Walk("/v2/proposals/"+key+"/votes", 500)
 	if err != nil {

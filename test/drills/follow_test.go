@@ -23,8 +23,7 @@ const settleTimeout = 10 * time.Minute
 // chainGateway is the place of the chain's first endpoint among the gateways.
 const chainGateway = 1
 
-// followed is a hub, a chain and a forum, two followers, a worker and an API node, each in a
-// process of its own.
+// followed is a hub, a chain and a forum, two followers, a worker and an API node, each a process.
 type followed struct {
 	*deployment
 
@@ -40,8 +39,7 @@ type followed struct {
 	handOvers int
 }
 
-// TestFollow kills followers, the engine and Redis, and lets upstream systems fail, at
-// random moments while people vote and write. In the end the API states what they do.
+// TestFollow breaks followers, engine, Redis and upstreams while people vote. In the end the API is right.
 func TestFollow(t *testing.T) {
 	length := lasting(t, "PNYX_TEST_FOLLOW", "make follow-drill")
 	f := newFollowed(t, rand.New(rand.NewPCG(newSeed(t), 0)))
@@ -102,8 +100,7 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 	return f
 }
 
-// followedSources is a sources file with the contact that upstream systems see, the DAOs of
-// the hub, a chain with two endpoints, and a forum.
+// followedSources is a sources file with a contact, DAOs, a hub, a chain with two endpoints, and a forum.
 func followedSources(contact, daos, hub, chain, otherChain, forum string) string {
 	return fmt.Sprintf(`contact: %s
 snapshot: {url: %s/graphql, requestsPerMinute: 6000}
@@ -228,8 +225,7 @@ func (f *followed) killFollowers() {
 	}
 }
 
-// later ends the followers, lets the waits of a poller of the forum seem to be over, and starts
-// them again.
+// later ends the followers, lets the waits of a poller seem to be over, and starts them again.
 func (f *followed) later(poller string) {
 	f.tb.Helper()
 	f.handOvers++
@@ -244,9 +240,8 @@ func (f *followed) later(poller string) {
 	}
 }
 
-// eachAskedOnce fails the test if both followers asked an upstream system at the same time:
-// another asks next only after a fault that may end a lease, and twice at most, there and
-// back.
+// eachAskedOnce fails the test if both followers asked an upstream at the same time: another asks next only after a
+// fault that may end a lease, and twice at most, there and back.
 func (f *followed) eachAskedOnce() {
 	f.tb.Helper()
 	for _, g := range f.gateways {
@@ -266,8 +261,7 @@ func (f *followed) pause(longest time.Duration) {
 	<-timer.C
 }
 
-// agree waits until the API states what the upstream systems do, and returns how long that
-// took.
+// agree waits until the API states what the upstream systems do, and returns how long that took.
 func (f *followed) agree() time.Duration {
 	f.tb.Helper()
 	began := time.Now()

@@ -54,8 +54,7 @@ func processDrills() []drill {
 	}
 }
 
-// nginxConf is a load balancer. It asks the other node when one does not accept a
-// connection or breaks it, which is the default for a GET.
+// nginxConf is a load balancer, which asks the other node when one refuses or breaks a connection.
 const nginxConf = `
 daemon off;
 worker_processes 1;

@@ -22,8 +22,7 @@ import (
 const (
 	// serveInterval is between two requests to `pnyx serve`.
 	serveInterval = 200 * time.Millisecond
-	// productionRate is the requests a second to the edge, productionCold the percentage of
-	// them for pages on demand.
+	// productionRate is the requests a second to the edge, productionCold the percentage on demand.
 	productionRate, productionCold = 10, 5
 	// productionImports is how often a ballot is imported.
 	productionImports = 10 * time.Second
@@ -32,8 +31,7 @@ const (
 // patientTimeouts are limits that a machine that runs all of this at once keeps.
 func patientTimeouts() []string { return []string{"PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s"} }
 
-// startServe runs `pnyx serve --demo` with its own defaults, but for addresses, folder and
-// patientTimeouts.
+// startServe runs `pnyx serve --demo` with its defaults, but for addresses, folder and patientTimeouts.
 func startServe(t *testing.T) []string {
 	t.Helper()
 	listen, admin := env.FreeAddress(t), env.FreeAddress(t)
@@ -105,8 +103,7 @@ func (s *deployment) startEdge() *node {
 	return edge
 }
 
-// startProduction runs two API nodes, a worker, an edge, a Redis and an engine, and lets
-// callers ask and pay while ballots are imported.
+// startProduction runs a whole deployment whose callers ask and pay while ballots are imported.
 func startProduction(t *testing.T) []string {
 	t.Helper()
 	w := loadDataset(t)

@@ -19,9 +19,8 @@ import (
 // walkLimit is the number of ballots on a page of a walk.
 const walkLimit = 7
 
-// request sends a request and records it. Check reads the answer, and reports what is wrong
-// with it by itself. Statuses other than 200, 304, 429 and 503 are wrong unless they are
-// among those given.
+// request sends a request and records it. Check reads the answer, and reports what is wrong. Statuses other than 200,
+// 304, 429, 503 and those given are wrong.
 func (r *historyRun) request(o histories.Operation, base string, headers map[string]string,
 	check func(*reply, *histories.Operation) error, statuses ...int,
 ) (answer reply) {
@@ -72,8 +71,7 @@ func (r *reply) isFile() bool {
 	return strings.HasPrefix(r.header.Get("Content-Type"), "application/x-ndjson")
 }
 
-// cast imports the next ballot of the vote, again until it succeeds, and sometimes a
-// proposal.
+// cast imports the next ballot of the vote until it succeeds, and sometimes a proposal.
 func cast(r *historyRun, _ *rand.Rand, client int) {
 	if cast := r.poll.started; cast%proposeInterval == 0 {
 		for r.importLine(proposal(cast)) != nil && wait(r.ctx, importInterval/4) { //nolint:revive // until it succeeds

@@ -16,8 +16,7 @@ import (
 type historyFault struct {
 	histories.Breakage
 
-	// redis says that it keeps a process from Redis or empties it, rewinds that an earlier
-	// state of Redis may come back, and setsClock that it sets a clock.
+	// redis keeps a process from Redis or empties it, rewinds brings back an earlier state, setsClock sets a clock.
 	redis, rewinds, setsClock bool
 	// breaks causes it, and returns its repair: nil if it repairs itself.
 	breaks func(r *historyRun, random *rand.Rand) (mend func())
@@ -177,8 +176,7 @@ func clusterFaults() []historyFault {
 	return faults
 }
 
-// clockFaults set the clock of one process wrong: by seconds, minutes or an hour, ahead or
-// behind, and right again.
+// clockFaults set the clock of one process wrong, by up to an hour ahead or behind, and right again.
 func clockFaults() []historyFault {
 	jump := func(name string, process func(r *historyRun, random *rand.Rand) int) historyFault {
 		return breakage("the clock of "+name+" jumps", 6*time.Second, func(r *historyRun, random *rand.Rand) func() {

@@ -32,8 +32,7 @@ type historyToken struct {
 	id      string
 	limit   int
 	secrets []string
-	// revoked tokens are not changed any more; of unclear ones it is not known whether they
-	// were, because the command failed.
+	// revoked tokens are not changed any more; of unclear ones the command failed.
 	revoked, unclear bool
 }
 
@@ -58,8 +57,7 @@ func (p *partners) administer(r *historyRun, random *rand.Rand, client int) {
 	wait(r.ctx, time.Duration(random.Int64N(int64(adminThink))))
 }
 
-// command runs a command on tokens and records it. change notes what it has done, before
-// anybody may use it; printed is nil after a failure.
+// command runs a command on tokens and records it, with what change notes; printed is nil after a failure.
 func (p *partners) command(r *historyRun, o histories.Operation, change func(o *histories.Operation, printed *issuedToken), args ...string) {
 	end := r.recorder.Begin(o)
 	out, status := env.Run(r.tb, r.environ, append([]string{"token"}, args...)...)

@@ -17,13 +17,11 @@ import (
 )
 
 const (
-	// proposeInterval is how many ballots are cast for each new proposal, whose events are
-	// sent to the subscriber.
+	// proposeInterval is how many ballots are cast for each new proposal with events.
 	proposeInterval = 8
 	// refusals is one in how many new messages the subscriber refuses, once each.
 	refusals = 4
-	// deliveryTimeout bounds the wait for messages and changes, after everything has
-	// recovered.
+	// deliveryTimeout bounds the wait for messages and changes, after everything has recovered.
 	deliveryTimeout = 2 * time.Minute
 )
 
@@ -200,8 +198,7 @@ func (*subscriber) hasAll(r *historyRun, events []string) bool {
 	return !slices.ContainsFunc(events, func(id string) bool { return !delivered[id] })
 }
 
-// proposal is the line of a new proposal, on which nobody votes. It begins now: what
-// happened a month ago is not sent.
+// proposal is the line of a proposal that begins now: what happened a month ago is not sent.
 func proposal(n int) string {
 	now := time.Now().Unix()
 	return fmt.Sprintf(`{"id":"0xhistory%d","space":{"id":%q},"author":"0xA","type":"single-choice","title":"History","choices":["Red","Green"],`+

@@ -26,15 +26,13 @@ const (
 	liveRecords = 8
 	// liveThink bounds the time between two changes, and between two looks.
 	liveThink = 2 * time.Second
-	// liveTimeout bounds the wait for the last states: pollers poll once a minute, and wait
-	// longer after errors.
+	// liveTimeout bounds the wait for the last states: pollers poll once a minute, later after errors.
 	liveTimeout   = 4 * time.Minute
 	liveForumHost = "forum.harbor.example"
 )
 
-// liveSources are a hub and a forum that two processes follow. A voter votes again with one
-// more vote each time, and a topic gets replies: the state of a record is a number that
-// grows.
+// liveSources are a hub and a forum that two processes follow. The state of a record is a number that grows, by votes
+// again and by replies.
 type liveSources struct {
 	hub        *hub.Hub
 	forum      *forum.Forum

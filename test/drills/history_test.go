@@ -18,8 +18,7 @@ import (
 const (
 	// historyEvents is how many times something breaks in one history.
 	historyEvents = 6
-	// unwritten is how long before a fault a node may have counted what is in no warehouse
-	// yet: it writes once a second, and a worker moves that once a second.
+	// unwritten is how long before a fault a node may have counted what is in no warehouse yet.
 	unwritten = 3 * time.Second
 	// monthBurst and monthPerMinute describe the bucket of tokens whose month is checked.
 	monthBurst, monthPerMinute = 8, 180
@@ -51,16 +50,14 @@ type historyRun struct {
 	mirror   mirror
 	// subscriber is sent events.
 	subscriber *subscriber
-	// sparesFirst keeps the first process of each role from being killed, so that what grows
-	// in it shows.
+	// sparesFirst keeps the first process of each role alive, so that what grows in it shows.
 	sparesFirst bool
 	// live is nil for a kind that follows nothing.
 	live *liveSources
 }
 
-// TestHistories records histories for as long as PNYX_TEST_HISTORIES says, and checks them.
-// PNYX_TEST_SEED plays the history of a seed again, and goes on with the next ones;
-// PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD
+// TestHistories records histories for PNYX_TEST_HISTORIES, and checks them. PNYX_TEST_SEED plays a seed again, and goes
+// on with the next ones; PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD
 // is the version of the program: it keeps each result, and renews test/results/histories.md.
 func TestHistories(t *testing.T) {
 	length, seed := lasting(t, "PNYX_TEST_HISTORIES", "make test-histories"), newSeed(t)
@@ -106,8 +103,7 @@ func keepResult(t *testing.T, result histories.Result) {
 	}
 }
 
-// playHistory records the history of a seed, in which something breaks a number of times, and
-// checks it.
+// playHistory records the history of a seed, in which something breaks so often, and checks it.
 func playHistory(t *testing.T, seed uint64, kind historyKind, events int) (histories.History, []histories.Violation) {
 	t.Helper()
 	w := loadDataset(t)
@@ -162,8 +158,7 @@ func playHistory(t *testing.T, seed uint64, kind historyKind, events int) (histo
 	return history, violations
 }
 
-// openHistory opens a deployment whose clients' operations are recorded, and which has a
-// subscriber.
+// openHistory opens a deployment whose clients' operations are recorded, with a subscriber.
 func openHistory(t *testing.T, w *dataset, seed uint64, kind historyKind) *historyRun {
 	t.Helper()
 	// Fourteen processes share the machine.
@@ -251,8 +246,7 @@ func (r *historyRun) startClients(clients ...historyClient) {
 	}
 }
 
-// limitWatch notes when a node counts months by itself although nothing was broken: on a
-// busy machine Redis may answer too late.
+// limitWatch notes when a node counts months by itself although nothing was broken, but busy.
 type limitWatch struct {
 	at    time.Duration
 	times float64

@@ -18,8 +18,7 @@ import (
 	"pnyx/test/env"
 )
 
-// maxConcurrency bounds the requests under way: what does not fit is not sent, and counts
-// as broken, so that a hanging service shows.
+// maxConcurrency bounds the requests under way: what does not fit counts as broken.
 const maxConcurrency = 1000
 
 // verdict is the outcome of a request.
@@ -70,8 +69,7 @@ type load struct {
 
 	mu       sync.Mutex
 	outcomes []outcome
-	// held holds the addresses of free routes that a node has answered, if nodes stay: they may
-	// be stale from then on, and never 503.
+	// held holds the free addresses that a node has answered, if nodes stay: they are never 503 from then on.
 	held map[string]bool
 	// problems are the first wrong responses.
 	problems []string
@@ -124,9 +122,8 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// pick chooses the next request: free and with a token what is not cold and not about
-// the poll, which are 10 % of all. Cold pages are asked in turn, so that each is cold
-// for as long as can be.
+// pick chooses the next request: free and with a token what is not cold and not about the poll, which are 10 % of all.
+// Cold pages are asked in turn, so that each is cold for as long as can be.
 func (l *load) pick(n int, chance *rand.Rand) func(base string) {
 	w := l.world
 	switch part := chance.IntN(100); {
@@ -196,8 +193,7 @@ func (l *load) moving(q pollQuestion) func(string) {
 // errRefused is the result of a check for an error that counts as a right answer.
 var errRefused = errors.New("refused")
 
-// sendChecked sends a request and records its outcome. Check looks at an answer,
-// and at errors of the statuses given; of the others, only 503 is honest.
+// sendChecked sends a request and records its outcome. Check looks at an answer and at given errors.
 func (l *load) sendChecked(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
 	began := time.Now()
 	r := ask(url, headers)
@@ -341,8 +337,7 @@ func (l *load) metered() (requests, answers int) {
 	return requests, answers
 }
 
-// askEverything asks every question once more, a quarter of the cold ones, as often as
-// it takes to get an answer.
+// askEverything asks every question once more, a quarter of the cold ones, until it is answered.
 func (l *load) askEverything() {
 	l.tb.Helper()
 	questions := slices.Concat(l.world.free, l.world.paid, l.world.cold[:len(l.world.cold)/4])
@@ -377,8 +372,7 @@ func (l *load) askUntilAnswered(q question) {
 	l.tb.Errorf("afterwards, GET %s: %d %v %s", q.path, r.status, r.transport, r.text)
 }
 
-// importing casts ballots, one every so often, until ctx ends. An import that fails is
-// repeated until it does not.
+// importing casts ballots, one every so often, until ctx ends, each until it succeeds.
 func (s *deployment) importing(ctx context.Context, p *poll, every time.Duration) {
 	for ctx.Err() == nil {
 		line := p.next()

@@ -112,8 +112,7 @@ each node. `+"`SEED=…`"+` repeats a run.
 // shownOfMirror is how many bytes of a file [mirrorDifferences] shows.
 const shownOfMirror = 3000
 
-// mirrorFiles reads the files that docs/examples/mirror has written into a folder, by their
-// paths in it, without those that it keeps for itself. A file may disappear meanwhile.
+// mirrorFiles reads the files of docs/examples/mirror in a folder, by path. One may disappear meanwhile.
 func mirrorFiles(folder string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// mirrorSets is how many invented data sets are imported, each again and again with
-	// other ballots and at other times.
+	// mirrorSets is how many invented data sets are imported, again and again with other ballots and times.
 	mirrorSets = 4
 	// mirrorBatches is how many events come between two comparisons with a crawl.
 	mirrorBatches = 3
@@ -53,10 +52,9 @@ type mirrorResult struct {
 	faults                  map[string]int
 }
 
-// TestMirror has docs/examples/mirror follow the changes for as long as PNYX_TEST_MIRROR
-// says, while random data is imported and everything breaks: its copy equals a crawl at some
-// moments between, and in the end. PNYX_TEST_SEED plays the imports and faults of a seed
-// again. It writes what it found to the file that PNYX_TEST_MIRROR_REPORT names.
+// TestMirror has docs/examples/mirror follow the changes for PNYX_TEST_MIRROR while random data is imported and
+// everything breaks: its copy equals a crawl between and in the end. PNYX_TEST_SEED plays a seed again,
+// PNYX_TEST_MIRROR_REPORT names the file of what it found.
 func TestMirror(t *testing.T) {
 	length, seed := lasting(t, "PNYX_TEST_MIRROR", "make test-mirror"), newSeed(t)
 	d := newMirrorDrill(t, seed)
@@ -167,8 +165,7 @@ func (d *mirrorDrill) importing(ctx context.Context) {
 	}
 }
 
-// set writes one of a few data sets, with a number of ballots and as of a time, which differ
-// from import to import.
+// set writes one of a few data sets, with a number of ballots and as of a time that differ.
 func (d *mirrorDrill) set(random *rand.Rand) (folder string) {
 	d.tb.Helper()
 	folder = filepath.Join(d.dir, fmt.Sprint("set-", random.Uint64()))
@@ -219,8 +216,7 @@ func (d *mirrorDrill) awaitPublished() {
 	})
 }
 
-// wantEqual waits, while nothing is imported, until the copy equals what a crawl reads of
-// each node.
+// wantEqual waits, while nothing is imported, until the copy equals a crawl of each node.
 func (d *mirrorDrill) wantEqual() {
 	d.tb.Helper()
 	d.quiet.Lock()

@@ -16,8 +16,7 @@ import (
 // payInterval keeps the rate below the limit of one payer.
 const payInterval = 1500 * time.Millisecond
 
-// payer buys answers, one after the other, and sends a payment again until it is
-// answered or turned down for good.
+// payer buys answers, and sends a payment again until it is answered or turned down for good.
 type payer struct {
 	tb     testing.TB
 	load   *load
@@ -81,8 +80,7 @@ func (p *payer) again(base string) {
 	p.pending = left
 }
 
-// send sends a payment, and says whether it was answered. No answer may be given that
-// is not charged by then.
+// send sends a payment, and says whether it was answered, which must be charged by then.
 func (p *payer) send(base string, bought *purchase) (answered bool) {
 	headers := map[string]string{x402.HeaderPayment: bought.header}
 	honest := []int{

@@ -13,9 +13,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// The poll is a vote that goes on during a drill: one ballot after another is
-// imported, voters vote again and again, and after any number of them it is known
-// what the answers have to be.
+// The poll is a vote that goes on during a drill: voters vote again and again, and after any number of ballots it is
+// known what the answers have to be.
 const (
 	pollDAO     = "pnyx-drill"
 	pollSpace   = "drill.eth"
@@ -30,8 +29,7 @@ var pollLines = []string{
 		`"choices":["Red","Green","Blue"],"created":1767225600,"start":1767225600,"end":1769904000,"state":"closed"}`,
 }
 
-// readyMeans is how far behind an answer may be that says it is ready: the time after
-// which a silent worker makes it stale, and some for a loaded machine.
+// readyMeans is how far behind a ready answer may be: until it is stale, and some for a loaded machine.
 const readyMeans = 25 * time.Second
 
 // poll is what is known of the proposal on which the ballots are cast.
@@ -109,8 +107,7 @@ func count(casts int) (votes [pollChoices]int, power [pollChoices]*big.Int) {
 	return votes, power
 }
 
-// plausible checks how many casts an answer shows: not more than there can be, and
-// not fewer than it says to know of.
+// plausible checks how many casts an answer shows: what there can be, and what it says to know of.
 func (p *poll) plausible(casts int, r *reply) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

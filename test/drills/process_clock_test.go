@@ -21,13 +21,11 @@ import (
 	"pnyx/test/env"
 )
 
-// setProcessClock sets the wall clock of a running process wrong by whole seconds, or right again
-// with 0. Monotonic clocks are not affected, as when an operator or NTP sets a clock. A
-// process that has ended is left alone; one that starts again has the right time.
+// setProcessClock sets the wall clock of a running process wrong by whole seconds, or right again with 0. Monotonic
+// clocks are not affected. A process that has ended is left alone; one that starts again has the right time.
 //
-// Programs read the time with functions that the kernel maps into each process, the vDSO.
-// setProcessClock replaces them in that one process, whose program stays as it is: Go's runtime and
-// the C library use them alike.
+// Programs read the time with functions that the kernel maps into each process, the vDSO. setProcessClock replaces them
+// in that one process: Go's runtime and the C library use them alike.
 func setProcessClock(tb testing.TB, pid int, by time.Duration) {
 	tb.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -63,8 +61,8 @@ func replaceClock(tb testing.TB, pid int, by time.Duration) error {
 	return err
 }
 
-// clockFunction is what replaces a function of the vDSO: the system call, and then the offset
-// is added to the seconds. The four bytes at offset are the distance to the number of seconds.
+// clockFunction replaces a function of the vDSO: the system call, and then the distance at offset to the seconds to
+// add.
 type clockFunction struct {
 	name   string
 	code   []byte
@@ -188,8 +186,7 @@ func (v *vdso) isReplaced() bool {
 	return true
 }
 
-// replace stops a process for a moment and replaces the functions. A thread that is in one
-// goes on in what is behind its entry, which stays.
+// replace stops a process for a moment and replaces the functions, but for what is behind their entries.
 func (v *vdso) replace(tb testing.TB, pid int, memory *os.File) error {
 	tb.Helper()
 	for i, function := range clockFunctions() {
@@ -242,8 +239,7 @@ func areStopped(pid int) (bool, error) {
 
 const printsTheTime = "PNYX_TEST_PRINTS_THE_TIME"
 
-// TestPrintsTheTime is a program for TestSetProcessClockMovesWhatAProcessReads: for each line that it
-// reads, it prints the time and how long it runs.
+// TestPrintsTheTime is a program that prints for each line the time and how long it runs.
 func TestPrintsTheTime(t *testing.T) {
 	if os.Getenv(printsTheTime) == "" {
 		t.Skip("is a part of another test")

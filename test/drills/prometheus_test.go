@@ -30,8 +30,7 @@ type prometheus struct {
 	scraped time.Time
 }
 
-// startPrometheus runs Prometheus with the configuration and the rules of the project, on
-// targets in place of the configuration's.
+// startPrometheus runs Prometheus with the configuration and the rules of the project, on targets.
 func startPrometheus(tb testing.TB, targets []string) *prometheus {
 	tb.Helper()
 	dir, listen := tb.TempDir(), env.FreeAddress(tb)
@@ -141,8 +140,7 @@ func (p *prometheus) rules() (found []rule, err error) {
 	return found, err
 }
 
-// numbers returns how many numbers a query had at any time since Prometheus was started.
-// What is not a number, as a quantile of nothing, is not counted.
+// numbers returns how many numbers, and not a quantile of nothing, a query had since the start.
 func (p *prometheus) numbers(query string) (count int, err error) {
 	var data struct {
 		Result []struct {

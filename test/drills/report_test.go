@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// writeReport writes the table of all drills. Rows of drills that were not played now
-// stay as they were.
+// writeReport writes the table of all drills. Rows of drills that were not played stay.
 func writeReport(path string, results []result) error {
 	rows := map[string]string{}
 	if before, err := os.ReadFile(path); err == nil {

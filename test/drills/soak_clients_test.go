@@ -25,8 +25,7 @@ const (
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 )
 
-// rarely makes a client of one that does as much in seconds as in hours: it waits after each
-// time.
+// rarely makes a client of one that does as much in seconds as in hours: it waits after each time.
 func rarely(client historyClient, after time.Duration) historyClient {
 	return func(r *historyRun, random *rand.Rand, n int) {
 		client(r, random, n)
@@ -34,8 +33,7 @@ func rarely(client historyClient, after time.Duration) historyClient {
 	}
 }
 
-// buyAndForget buys, and forgets payments of which nothing came: payments of an hour, sent again
-// each time, would use up what a payer may send.
+// buyAndForget buys, and forgets payments of which nothing came: they would use up a payer's bucket.
 func buyAndForget(r *historyRun, random *rand.Rand, client int) {
 	const most = 5
 	r.buyer.buy(r, random, client)

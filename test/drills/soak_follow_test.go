@@ -13,8 +13,7 @@ import (
 	upstreamtally "pnyx/test/upstream/tally"
 )
 
-// soakUpstreams are the systems that a soak follows: a hub, a chain, a forum, and an endpoint
-// of Tally's API.
+// soakUpstreams are the systems that a soak follows: a hub, a chain, a forum, and Tally's API.
 type soakUpstreams struct {
 	hub   *drilledHub
 	chain *drilledChain
@@ -99,8 +98,7 @@ func (s *soak) changeUpstreams() {
 	}
 }
 
-// agree waits until a node states what the hub and the chain do. What is taken back in a forum
-// shows only after the day of a sweep.
+// agree waits until a node states what the hub and the chain do, and a forum but for deletions.
 func (s *soak) agree() {
 	s.tb.Helper()
 	environ := append(slices.Clone(s.environ), "PNYX_INTERNAL_TOKEN="+env.InternalToken)

@@ -19,8 +19,7 @@ type point struct {
 	things, ballots float64
 }
 
-// bound is the growth that is allowed: a share of what there was, or so many units, and so
-// many for each thing and ballot that was added.
+// bound is the growth that is allowed: a share of what there was, or units, and so many for each added.
 type bound struct{ share, room, perThing, perBallot float64 }
 
 // growth is how much a gauge grew in the second half of its longest life.
@@ -33,8 +32,7 @@ type growth struct {
 
 func (g growth) isTooMuch() bool { return g.minutes > 0 && g.by > g.allowed }
 
-// growthOf measures growth by the median of the slopes between any two minutes, which a few
-// odd minutes, as after a fault, do not change.
+// growthOf is the median of the slopes between any two minutes, which a few odd ones do not change.
 func growthOf(points []point, b bound) growth {
 	life := longestLife(points)
 	half := life[len(life)/2:]

@@ -38,8 +38,7 @@ type gauge struct {
 	least bool
 }
 
-// gauges belong to all probes: the first that matches counts. Bounds of bytes that depend
-// on data are per proposal, topic, event, token and payment, and per ballot.
+// gauges belong to all probes: the first that matches counts. Bounds of data are per thing and ballot.
 func gauges() []gauge {
 	const mib, kib = 1 << 20, 1 << 10
 	return []gauge{

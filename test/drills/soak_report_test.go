@@ -22,8 +22,7 @@ type soakOutcomes struct {
 	wrong        []string
 	wrongAnswers int
 	log          func(args ...any)
-	// took are the durations of operations since the last point, failed the errors outside of
-	// faults.
+	// took are the durations of operations since the last point, failed the errors outside of faults.
 	took   map[histories.Kind][]float64
 	failed int
 }

@@ -26,8 +26,7 @@ const (
 	soakFaults = 2 * time.Minute
 	// soakLooks is the time between two looks at everything.
 	soakLooks = 5 * time.Second
-	// soakRecovery bounds the time until everything is as before a fault: whether that takes
-	// longer on a busy machine is no question of a soak.
+	// soakRecovery bounds the time until everything is as before a fault, on a busy machine.
 	soakRecovery = 10 * time.Minute
 	// changesStream is the stream of changes in Redis.
 	changesStream = cache.Namespace + "{worker}:changes"
@@ -54,11 +53,9 @@ type soak struct {
 	broken bool
 }
 
-// TestSoak runs everything for as long as PNYX_TEST_SOAK says: reads, pages on demand, walks,
-// exports, payments, tokens with quotas, calls of agents, changes waited for and streamed,
-// webhooks, imports and live sources, behind an edge, while something breaks every two
-// minutes. No answer is wrong, and nothing grows beyond its bound. It writes what it saw to
-// the file that PNYX_TEST_SOAK_REPORT names.
+// TestSoak runs everything for PNYX_TEST_SOAK: reads, pages on demand, walks, exports, payments, tokens with quotas,
+// calls of agents, changes, webhooks, imports and live sources, behind an edge, while something breaks every two
+// minutes. No answer is wrong, and nothing grows beyond its bound. PNYX_TEST_SOAK_REPORT names the file of what it saw.
 func TestSoak(t *testing.T) {
 	lasts := lasting(t, "PNYX_TEST_SOAK", "make soak")
 	s := openSoak(t)
@@ -132,8 +129,7 @@ func openSoak(t *testing.T) *soak {
 	return s
 }
 
-// soakClients are the clients of a soak: the clients of histories, without hurry where they add
-// data, and agents and listeners.
+// soakClients are the clients of histories, without hurry where they add data, and agents and listeners.
 func (s *soak) soakClients() []historyClient {
 	var l listener
 	return []historyClient{
@@ -142,8 +138,7 @@ func (s *soak) soakClients() []historyClient {
 	}
 }
 
-// breakThings breaks one thing after another until the end, each kind once before any comes
-// again, and repairs it.
+// breakThings breaks one thing after another, each kind once before any comes again, and repairs it.
 func (s *soak) breakThings(end time.Time, every time.Duration) {
 	s.tb.Helper()
 	random := histories.Client(s.seed, -2)
@@ -177,8 +172,7 @@ func (s *soak) take() {
 	s.seen.add(s.recorder.Take(ends), s.broken)
 }
 
-// ends reports whether an operation is of no use once it is summed up: messages are compared
-// with the events in the end.
+// ends reports whether an operation is of no use once it is summed up, unlike messages.
 func ends(o *histories.Operation) bool { return o.Kind != histories.Deliver }
 
 // sample looks at everything, and adds a point a minute.

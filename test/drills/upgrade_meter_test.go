@@ -21,8 +21,7 @@ func (u *upgrade) knows(token string) error {
 	return nil
 }
 
-// metered waits until what all nodes have metered of the load's token, as it is billed,
-// is what was sent, by what became of it. It returns how many answers are charged: all.
+// metered waits until what nodes have metered of the load's token is what was sent, and returns the charged.
 func (u *upgrade) metered() (charged int) {
 	u.tb.Helper()
 	requests, answers := u.load.metered()

@@ -22,9 +22,8 @@ import (
 const (
 	// upgradeRate is how many requests a second are sent.
 	upgradeRate = 30
-	// maxRefusedShare bounds the requests of a step that are refused. Only the detail of the DAO
-	// that is voted on may be, if all counts of the first publication of a format meet a ballot:
-	// a third of the tenth of requests that are about the poll, and some chance.
+	// maxRefusedShare bounds the requests of a step that are refused. Only the detail of the DAO that is voted on may
+	// be, while everything is published: a third of the tenth of requests about the poll, and some chance.
 	maxRefusedShare = 0.05
 	// votesEnding is how many votes end during the test, one in votesEndInterval.
 	votesEnding, votesEndInterval = 40, 12 * time.Second
@@ -46,15 +45,13 @@ type upgrade struct {
 
 	payer    *payer
 	stopBusy func()
-	// first says that the earlier version is 0.1.0, whose cursors no other version reads. walks
-	// counts lists that were read on in another version, and those that were begun again.
+	// first is set for 0.1.0, whose cursors are its own. walks counts lists read on in another version, or begun again.
 	first bool
 	walks struct{ wentOn, begunAgain int }
 }
 
-// TestUpgrade runs the version that PNYX_TEST_UPGRADE_FROM names, the one under test, the
-// earlier one again and the later one again on the same data, one process after the other,
-// under load. No request is without an answer and no answer is wrong, and quotas and payments
+// TestUpgrade runs the version of PNYX_TEST_UPGRADE_FROM, the one under test, the earlier one again and the later one
+// again on the same data under load. No request is without an answer and no answer is wrong, and quotas and payments
 // are kept.
 func TestUpgrade(t *testing.T) {
 	report := gate(t, "PNYX_TEST_UPGRADE", "make test-upgrade")
@@ -179,8 +176,7 @@ func (u *upgrade) migrate(program string) {
 	u.tb.Log(strings.TrimSpace(u.must("migrate")))
 }
 
-// roll replaces every process: first one worker, so that both versions have some, then the API
-// nodes one after the other, and then the other worker.
+// roll replaces every process: one worker, so that both versions have some, the nodes, the other worker.
 func (u *upgrade) roll(program string) {
 	u.tb.Helper()
 	u.replace(u.workers[0], program)
@@ -198,8 +194,7 @@ func (u *upgrade) replace(n *node, program string) {
 	n.ready()
 }
 
-// play does something, waits until every node shows what was imported since and which votes have
-// ended, and adds a row to the report.
+// play does something, waits until every node shows what came since, and adds a row to the report.
 func (u *upgrade) play(what string, happen func()) {
 	u.tb.Helper()
 	before, began := u.load.tally(), time.Now()
@@ -282,8 +277,7 @@ func (u *upgrade) page(path string) (rows []json.RawMessage, next string) {
 	return rows, next
 }
 
-// endWalks goes on with walks that another version has begun: the next page is the one after
-// the first, or, with a cursor of or for 0.1.0, a 400, and callers begin the list again.
+// endWalks goes on with walks of another version: the next page follows, or, with 0.1.0, a 400.
 func (u *upgrade) endWalks(walks []begunList) {
 	u.tb.Helper()
 	for _, w := range walks {

@@ -49,8 +49,7 @@ func (s *deployment) signalEngine(signal syscall.Signal) {
 	env.WantError(s.tb, nil, syscall.Kill(s.engine.Instance().EnginePID, signal))
 }
 
-// mount makes a file system of so many bytes, until the end of the test. It skips the
-// test where that is not allowed.
+// mount makes a file system of so many bytes, until the end of the test, or skips it.
 func mount(tb testing.TB, dir string, bytes int) {
 	tb.Helper()
 	env.MustDo(tb, os.MkdirAll(dir, 0o700))
@@ -69,8 +68,7 @@ func unmount(tb testing.TB, dir string) {
 	env.WantError(tb, nil, unix.Unmount(dir, unix.MNT_DETACH))
 }
 
-// readOnly lays a read-only view of a folder over it. Files that are open stay
-// writable; everything that is opened from now on is not.
+// readOnly lays a read-only view of a folder over it. Files that are open stay writable.
 func readOnly(tb testing.TB, dir string) (mend func()) {
 	tb.Helper()
 	err := unix.Mount(dir, dir, "", unix.MS_BIND, "")

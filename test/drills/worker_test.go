@@ -11,8 +11,7 @@ import (
 	"pnyx/test/env"
 )
 
-// longPublication delays the answers of Redis to workers, so that a publication takes long
-// enough to be interrupted.
+// longPublication delays the answers of Redis, so that a publication can be interrupted.
 const longPublication = 150 * time.Millisecond
 
 // workerDrills break the worker that leads.

@@ -20,8 +20,7 @@ import (
 	"pnyx/test/env"
 )
 
-// twoNodes are an instance with the demonstration's data, another API node, and the Redis
-// that they share.
+// twoNodes are an instance with the demonstration's data and another API node on its Redis.
 type twoNodes struct {
 	*testing.T
 
@@ -73,8 +72,7 @@ func issueToken(tb testing.TB, environ []string, flags ...string) (issued issued
 	return issued
 }
 
-// awaitToken waits until a token is accepted: a process reads new ones with its next
-// publication.
+// awaitToken waits until a token is accepted: a process reads new ones with its next publication.
 func (i *instance) awaitToken(token string) {
 	i.TB.Helper()
 	env.Until(i.TB, func() error {
@@ -139,8 +137,7 @@ func (a *twoNodes) wantSoon(token string, want int) {
 	a.Logf("%d on both nodes after %s", want, time.Since(began))
 }
 
-// wantNow checks that both nodes accept a token the first time. A busy machine may answer
-// 503, which says nothing about the token.
+// wantNow checks that both nodes accept a token the first time, but for 503 of a busy machine.
 func (a *twoNodes) wantNow(token string) {
 	a.Helper()
 	for _, node := range []*instance{a.first, a.second} {

@@ -32,8 +32,7 @@ func TestLongAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // 
 	t.Run("the dashboard for analysts has data", i.checkDashboard)
 }
 
-// checkQuestions compares the answers in docs/analysts.md, of the data set it names, with those
-// of the command. PNYX_TEST_UPDATE=1 updates them.
+// checkQuestions compares the answers in docs/analysts.md with the command's. PNYX_TEST_UPDATE=1 updates them.
 func (i *instance) checkQuestions(t *testing.T) {
 	text := env.ReadFile(t, "../../docs/analysts.md")
 	asked := 0

@@ -47,8 +47,7 @@ type exportAnswer struct {
 	ContentLength int64
 }
 
-// fetch sends a request with further headers, in pairs, and returns the answer and its body
-// as it was sent.
+// fetch sends a request with further headers, in pairs, and returns the answer and its body as sent.
 func (e *exporter) fetch(path string, headers ...string) (*exportAnswer, []byte, error) {
 	request, err := http.NewRequestWithContext(e.Context(), http.MethodGet, e.base+path, http.NoBody)
 	if err != nil {
@@ -175,8 +174,7 @@ func startExportedVotes(t *testing.T, environ ...string) exportedVotes {
 	return votes
 }
 
-// castBallots are ballots of the voters from first to before last, many of equal power, each
-// with another one that it supersedes.
+// castBallots are ballots of voters, many of equal power, each with another one that it supersedes.
 func castBallots(proposal string, first, last int) []string {
 	const line = `{"id":"%s-%d-%d","proposal":{"id":"%[1]s"},"space":{"id":"a.eth"},"voter":"0x%[2]x","created":%[4]d,"choice":%d,"vp":%d.%018d}`
 	var lines []string

@@ -11,8 +11,7 @@ import (
 	"pnyx/test/env"
 )
 
-// TestLongClientsAreNotRefused lets each client read with ten threads and a token that allows five
-// and ten requests at once. The node refuses none, and all answers are right.
+// Each client reads with ten threads and a token that allows five and ten requests at once.
 func TestLongClientsAreNotRefused(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -41,8 +40,7 @@ func TestLongClientsAreNotRefused(t *testing.T) {
 	}
 }
 
-// paceWith reads a proposal and the first row of the list thirty times with a client, and returns
-// a line for each time.
+// paceWith reads a proposal and the first row of the list thirty times, and returns a line for each.
 func paceWith(t *testing.T, language client.Language, url, token, key string) string {
 	t.Helper()
 	if language != client.Go {

@@ -30,8 +30,7 @@ func (p payer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(paid)
 }
 
-// TestLongClientsPayPerRequest lets each client read a paid route without a token, over a
-// transport that pays. Each pays once.
+// Each client reads a paid route without a token, over a transport that pays, and pays once.
 func TestLongClientsPayPerRequest(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)

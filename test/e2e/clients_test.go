@@ -26,13 +26,11 @@ const (
 	clientsFolder = "../../clients"
 	// examples has the programs that documents name.
 	examples = "../../docs/examples"
-	// largeVote is how many ballots the largest proposal of these tests has at least, when
-	// those that were recast are left out.
+	// largeVote is how many ballots the largest proposal has at least, without recast ones.
 	largeVote = 10_000
 )
 
-// programs are the programs that documents show for all routes, in one language, made into
-// one that prints the data of each as lines of JSON, after a line with its id.
+// programs are those of the documents in one language, as one that prints each route's id and data.
 type programs struct {
 	dir      string
 	language client.Language
@@ -182,8 +180,7 @@ func requireClient(t *testing.T, language client.Language) {
 	}
 }
 
-// TestLongClientsReadWhatHTTPReads runs the program that documents show for each route, in each
-// language, and compares what it prints with the answers over HTTP. One list has 10,000 rows.
+// The documents' program for each route, in each language, prints the answers over HTTP.
 func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -262,8 +259,7 @@ func (i *instance) clientToken() string {
 	return token
 }
 
-// clientValues finds values of parameters that there is much data for: the largest proposal,
-// its DAO and its most powerful voter.
+// clientValues are parameters with much data: the largest proposal, its DAO and its strongest voter.
 func (i *instance) clientValues() map[string]string {
 	i.TB.Helper()
 	var proposals []struct {

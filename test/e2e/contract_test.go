@@ -22,21 +22,18 @@ import (
 const (
 	// maxKnown is the maximum number of ids from answers that are tried for one parameter.
 	maxKnown = 4
-	// maxReported is the maximum number of failures that are reported, each in one line of
-	// maxReportedBytes.
+	// maxReported is the maximum number of failures that are reported, in a line of maxReportedBytes.
 	maxReported      = 5
 	maxReportedBytes = 300
 )
 
-// TestAnswersMatchTheOpenAPIDocument requests every route with demonstration data, with
-// valid and invalid parameters and with ids from earlier answers, and checks each response
-// against the OpenAPI document that the instance serves.
+// Every route is requested with valid and invalid parameters and with ids from earlier answers, and each response
+// checked against the OpenAPI document that the instance serves.
 func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	s := &apiSurface{known: map[string][]string{}, answered: map[string]map[int]int{}}
-	// Cleanups run in reverse order: the failures are repeated below the output of the
-	// process, where a log that is cut still has them.
+	// The failures are repeated below the output of the process, where a log that is cut still has them.
 	t.Cleanup(func() {
 		for _, failure := range s.failures {
 			t.Log(failure)
@@ -79,8 +76,7 @@ type apiSurface struct {
 	failures []string
 }
 
-// fail fails the test. Failures are lines of limited length, and few, so that no log is too
-// short for the first of them.
+// fail fails the test, in lines of limited length, and few, for a log that is cut.
 func (s *apiSurface) fail(t *testing.T, failure string) {
 	t.Helper()
 	line := strings.Join(strings.Fields(failure), " ")
@@ -175,8 +171,7 @@ func (s *apiSurface) values(one param.Param) []string {
 	return nil
 }
 
-// ask requests a path and checks the answer. It asks again while the answer is 503, which
-// a busy machine may give to any request.
+// ask requests a path, again while the answer is 503 of a busy machine, and checks the answer.
 func (s *apiSurface) ask(t *testing.T, route routes.Route, path string, query url.Values) {
 	t.Helper()
 	target := path + "?" + query.Encode()

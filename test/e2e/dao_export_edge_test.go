@@ -38,8 +38,7 @@ func TestExportOfADAOThroughAnEdge(t *testing.T) {
 	i.Stop()
 }
 
-// checkExportByToken counts the requests of a token: one a manifest and one a whole part, none for
-// the rest of a part and for one that the caller has.
+// checkExportByToken counts one request a manifest and a whole part, none for a rest or what the caller has.
 func checkExportByToken(t *testing.T, edge exportEdge, direct *exporter, want governance.DAOExport) {
 	t.Helper()
 	e := edge.exporter(t)
@@ -87,8 +86,7 @@ func checkExportByToken(t *testing.T, edge exportEdge, direct *exporter, want go
 	}
 }
 
-// checkExportByPayment buys the manifest and a part at the plus price. A payment gets any range of
-// its part.
+// checkExportByPayment buys the manifest and a part, of which a payment gets any range.
 func checkExportByPayment(t *testing.T, edge exportEdge, direct *exporter, export governance.DAOExport, ledger *facilitator.Ledger) {
 	t.Helper()
 	e := newExporter(t, edge.base)

@@ -229,8 +229,7 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 	env.WantError(t, nil, compareDuckDB(t.Context(), files, held))
 }
 
-// compareDuckDB holds the ballots and the power that DuckDB counts of each proposal in the files of
-// Parquet of each folder against the lines that a mirror holds.
+// compareDuckDB holds what DuckDB counts of each proposal in files of Parquet against a mirror's lines.
 func compareDuckDB(ctx context.Context, files []string, held map[string]string) error {
 	out, err := exec.CommandContext(ctx, "node", append([]string{"npm/parquet.mjs"}, files...)...).CombinedOutput()
 	if err != nil {

@@ -34,8 +34,7 @@ type answer struct {
 // timeFilter is a macro of Grafana's ClickHouse plugin.
 var timeFilter = regexp.MustCompile(`\$__timeFilter\(([^)]*)\)`)
 
-// expand replaces variables and macros as Grafana and its ClickHouse plugin do, for the two
-// years before the time of the data set.
+// expand replaces variables and macros as Grafana does, for two years before the data set's time.
 func expand(sql string, daos []string) string {
 	to := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	sql = timeFilter.ReplaceAllString(sql, fmt.Sprintf("$1 >= toDateTime(%d) AND $1 <= toDateTime(%d)", to.AddDate(-2, 0, 0).Unix(), to.Unix()))

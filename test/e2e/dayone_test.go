@@ -38,8 +38,7 @@ type dayOne struct {
 	requests, refused atomic.Int64
 }
 
-// startDayOne runs the example, a program, on the DAO a.eth every second, which is more often than plans
-// allow, with a receiver of alerts.
+// startDayOne runs the example on the DAO a.eth every second, with a receiver of alerts.
 func (i *instance) startDayOne(t *testing.T, language client.Language, plan string, program []string) *dayOne {
 	t.Helper()
 	issued := issueToken(t, i.Environ, "--name", string(language), "--plan", plan, "--scopes", "v2:paid:plus")
@@ -69,8 +68,7 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	return d
 }
 
-// wantKept waits until the copies of programs equal the walk of all lists, and DuckDB reads their latest
-// exports so. It looks again once the programs have asked again.
+// wantKept waits until the copies of programs, and what DuckDB reads, equal the walk of all lists.
 func (i *instance) wantKept(running []*dayOne) {
 	i.TB.Helper()
 	var next int64
@@ -187,8 +185,7 @@ func (i *instance) wantChangesAfter(cursor string, keys ...string) {
 	})
 }
 
-// dayOneChanges are the changes of a round: the service restarts, once in order and once killed, both
-// times with the Redis in it.
+// dayOneChanges are the changes of a round: the service restarts in order and killed, with its Redis.
 func (i *instance) dayOneChanges(round int) []func() {
 	voter, open, over := 30+2*round, fmt.Sprint("open", round), fmt.Sprint("over", round)
 	return []func(){
@@ -215,8 +212,7 @@ func (i *instance) dayOneChanges(round int) []func() {
 	}
 }
 
-// TestLongDayOne lets the programs keep copies of a DAO, with exports and alerts, while it changes
-// and the service restarts: for a round, or for rounds until PNYX_TEST_DAY_ONE has passed.
+// Programs keep copies of a DAO while it changes and the service restarts, for PNYX_TEST_DAY_ONE or a round.
 func TestLongDayOne(t *testing.T) {
 	t.Parallel()
 	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")

@@ -182,8 +182,7 @@ func TestDeploymentSettingsAreValid(t *testing.T) {
 	}
 }
 
-// TestDeploymentLetsPaymentsEnd: a node that stops while it settles a payment has to wait for
-// the outcome, with the settings of the cluster and with the defaults.
+// A node that stops while it settles a payment waits for the outcome, in the cluster and by default.
 func TestDeploymentLetsPaymentsEnd(t *testing.T) {
 	t.Parallel()
 	generated := generatedSettings(t)

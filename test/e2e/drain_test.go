@@ -28,8 +28,7 @@ func (i *instance) drains(t *testing.T) {
 	i.Kill()
 }
 
-// closesBehind fetches a path, which must succeed, over a keep-alive connection, and reports
-// whether the node closes it.
+// closesBehind fetches a path over a keep-alive connection, and reports whether the node closes it.
 func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
 	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+path, http.NoBody))(t)
@@ -71,8 +70,7 @@ func TestNoRequestFailsWhileCallersFollowReadiness(t *testing.T) {
 	env.Want(t, 0, node.ExitCode(), "exit status")
 }
 
-// publishers returns the environment of workers on a migrated warehouse and a Redis of
-// their own. Their lease is so long that it never expires in a test.
+// publishers returns the environment of workers whose lease never expires in a test.
 func publishers(t *testing.T) []string {
 	t.Helper()
 	env.RequireEngine(t)

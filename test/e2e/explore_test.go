@@ -14,8 +14,7 @@ import (
 	"pnyx/test/browser"
 )
 
-// TestLongExplorerLeadsFromADAOToAVoter follows the links of the pages in a browser, on the
-// demonstration.
+// A browser follows the links of the pages, on the demonstration.
 func TestLongExplorerLeadsFromADAOToAVoter(t *testing.T) {
 	t.Parallel()
 	i := startShared(t, nil, "serve", "--demo").ready()

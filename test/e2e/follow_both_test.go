@@ -17,8 +17,7 @@ import (
 	"pnyx/test/upstream/tally"
 )
 
-// TestTallyAndTheChainStateTheSameActions follows a Governor on its chain and at Tally: the actions of its proposal
-// are stored alike from both, and it counts once.
+// A Governor is followed on its chain and at Tally: its actions are stored alike, and it counts once.
 func TestTallyAndTheChainStateTheSameActions(t *testing.T) {
 	t.Parallel()
 	const (

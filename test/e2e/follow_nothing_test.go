@@ -31,8 +31,7 @@ type upstreams struct {
 	forum *forum.Forum
 }
 
-// shown are titles of proposals, ballots and topics by their ids, as an answer or an upstream
-// shows them.
+// shown are titles of proposals, ballots and topics by id, as an answer or an upstream shows them.
 type shown map[string]string
 
 func (s shown) add(id string, fields ...any) error {
@@ -126,8 +125,7 @@ func vote(tb testing.TB, h *hub.Hub, v hub.Vote) {
 	env.Must(h.Cast(v))(tb)
 }
 
-// TestLongUpstreamsAreFollowedFromNothing reads the past of a space, of an organization whose token has
-// six decimals, and of a forum, and after a restart what happened meanwhile.
+// The past of a space, an organization and a forum is read, and after a restart what happened meanwhile.
 func TestLongUpstreamsAreFollowedFromNothing(t *testing.T) {
 	t.Parallel()
 	u := upstreams{hub.New(nil), tally.New(time.Now), forum.New(time.Now)}

@@ -12,8 +12,7 @@ import (
 	"pnyx/test/upstream/hub"
 )
 
-// startHub serves a hub with two spaces, each with an open proposal, and returns its
-// address.
+// startHub serves a hub with two spaces, each with an open proposal, and returns its address.
 func startHub(t *testing.T) (*hub.Hub, string) {
 	t.Helper()
 	upstream := hub.New(nil)

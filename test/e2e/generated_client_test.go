@@ -20,8 +20,7 @@ const clientFolder = "../../reference/npm"
 // clientTime bounds the build and the run of the client.
 const clientTime = 10 * time.Minute
 
-// TestLongGeneratedClientReadsEveryList compiles clients of two generators from the published
-// OpenAPI document. They read a page of each list with a token.
+// Clients of two generators, from the published OpenAPI document, read a page of each list.
 func TestLongGeneratedClientReadsEveryList(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -51,12 +50,10 @@ func TestLongGeneratedClientReadsEveryList(t *testing.T) {
 // goClientFolder is where a Go client is generated from the OpenAPI document; see main.go.
 const goClientFolder = "../oapi"
 
-// maxGoClientLines bounds the Go client a route or webhook: each further status or header of a route is
-// some ten lines. The first edition had 1,090.
+// maxGoClientLines bounds the Go client a route or webhook; the first edition had 1,090.
 const maxGoClientLines = 420
 
-// TestLongGeneratedGoClientReadsEveryList compiles a Go client from the published OpenAPI
-// document. It is short, and reads a page of each list with a token.
+// A Go client from the published OpenAPI document is short, and reads a page of each list.
 func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)

@@ -20,15 +20,13 @@ type instance struct {
 	*env.Pnyx
 }
 
-// start runs pnyx with a role on free ports; see env.StartPnyx. It does not wait until the
-// process is ready; see ready.
+// start runs pnyx with a role on free ports, without waiting until it is ready; see env.StartPnyx.
 func start(tb testing.TB, dataDir string, environ []string, args ...string) *instance {
 	tb.Helper()
 	return &instance{env.StartPnyx(tb, dataDir, environ, args...)}
 }
 
-// startShared runs pnyx with a role on a database of its own in the engine that all tests
-// share, which costs less than an embedded warehouse. dataDir names no warehouse then.
+// startShared runs pnyx with a role on a database in the shared engine. dataDir names no warehouse then.
 func startShared(tb testing.TB, environ []string, args ...string) *instance {
 	tb.Helper()
 	env.RequireEngine(tb)
@@ -55,8 +53,7 @@ func (i *instance) ready() *instance {
 	return i
 }
 
-// answerOrRefusal requests a path and reports whether there was an answer. Everything but an
-// answer and a 503 with a Retry-After is an error.
+// answerOrRefusal reports whether a path is answered. All but a 503 with a Retry-After is an error else.
 func (i *instance) answerOrRefusal(path string) (answered bool, err error) {
 	var data json.RawMessage
 	r, err := i.Ask(path, &data)
@@ -71,8 +68,7 @@ func (i *instance) answerOrRefusal(path string) (answered bool, err error) {
 	return false, nil
 }
 
-// compareAnswer reports whether a path is answered, and how the answer differs from want;
-// difference is "" for a 503, too.
+// compareAnswer reports whether a path is answered, and how that differs from want; "" for a 503, too.
 func (i *instance) compareAnswer(path string, want json.RawMessage) (answered bool, difference string) {
 	var data json.RawMessage
 	r, err := i.Ask(path, &data)

@@ -20,9 +20,8 @@ import (
 // lossCase says what is lost.
 type lossCase struct{ warehouse, redis bool }
 
-// TestLongEverythingIsLost loses the warehouse, Redis, or both, after a backup and what came
-// since: imports, tokens, usage, payments, webhooks. It then runs the commands of
-// docs/production.md in their order, and compares what is left with what the document says.
+// The warehouse, Redis, or both are lost after a backup and what came since. The commands of docs/production.md are run
+// in their order, and what is left compared with what the document says.
 func TestLongEverythingIsLost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]lossCase{
@@ -60,21 +59,18 @@ type loss struct {
 	redis *env.RedisServer
 	// dir is the folder that the commands of the document run in; data is the warehouse's in it.
 	dir, data string
-	// early is a token of before the backup, revoked and rotated are some that are revoked and
-	// rotated since, renewed is what rotated became, and late one that is issued since.
+	// early is a token of before the backup, revoked and rotated are so since, as renewed, and late is issued since.
 	early, revoked, rotated, renewed, late issuedToken
 	// known is a payment of before the backup, and unknown one since.
 	known, unknown string
 	// used is the quota that early has used, at the backup and at the loss.
 	used [2]string
-	// answers are the answers at the loss, changes is a cursor, next one of a list with the page after
-	// it, and export is of all ballots.
+	// answers are those at the loss, changes is a cursor, next one of a list, and export is of all ballots.
 	answers       map[string]json.RawMessage
 	changes, next string
 	rows          []json.RawMessage
 	export        []byte
-	// kept is the receiver of a webhook, and gone one whose webhook is removed since: it has got
-	// so many messages until it was removed for good. sent are the messages since the backup.
+	// kept receives for a webhook, gone for one that is removed since. sent are the messages since the backup.
 	kept, gone *mailbox
 	until      int
 	sent       []string
@@ -206,8 +202,7 @@ func (l *loss) recordReads() {
 // lossList is the list whose cursor goes on over a loss.
 const lossList = "/v2/proposals?sort=createdDesc"
 
-// lose stops the service and deletes its warehouse, and what Redis holds. The log of the
-// service is kept.
+// lose stops the service and deletes its warehouse, and what Redis holds, but keeps the log.
 func (l *loss) lose() {
 	l.TB.Helper()
 	l.Stop()
@@ -220,9 +215,8 @@ func (l *loss) lose() {
 	}
 }
 
-// recover runs the commands of docs/production.md where the warehouse was lost: to the loss of
-// Redis alone nothing has to be done. It returns what the last command prints, the
-// transactions that are not in the ledger.
+// recover runs the commands of docs/production.md where the warehouse was lost, and returns what the last one prints,
+// the transactions that are not in the ledger.
 func (l *loss) recover() (missing string) {
 	l.TB.Helper()
 	commands := lossCommands(l.TB)
@@ -364,8 +358,7 @@ func (l *loss) revision() uint64 {
 	return published.Revision
 }
 
-// checkLedger wants each payment that was settled in the ledger, or named by the comparison of
-// the document: the ledger has the backup's, and the ones that Redis knows.
+// checkLedger wants each settled payment in the ledger, or named by the comparison of the document.
 func (l *loss) checkLedger(missing string) {
 	l.TB.Helper()
 	transfers := l.ledger.Transfers()
@@ -385,8 +378,7 @@ func (l *loss) checkLedger(missing string) {
 	}
 }
 
-// checkPayments sends both payments again: none is charged twice. The one that is not in the
-// backup is answered if Redis or the warehouse knows it.
+// checkPayments sends both payments again: none is charged twice, and what is known is answered.
 func (l *loss) checkPayments() {
 	l.TB.Helper()
 	want := map[string]int{l.known: http.StatusOK, l.unknown: http.StatusOK}
@@ -405,8 +397,7 @@ func (l *loss) checkPayments() {
 	env.Want(l.TB, 2, len(l.ledger.Transfers()), "transfers")
 }
 
-// checkTokens wants the tokens of the backup but for those that are revoked or rotated again,
-// and no lower quota than Redis or the warehouse knows.
+// checkTokens wants the tokens of the backup, revoked or rotated again, and no lower quota than known.
 func (l *loss) checkTokens() {
 	l.TB.Helper()
 	used, late, renewed := l.used[1], http.StatusOK, http.StatusOK
@@ -424,8 +415,7 @@ func (l *loss) checkTokens() {
 	l.awaitStatus(l.revoked, http.StatusUnauthorized)
 }
 
-// checkAnswers wants every answer of before, cursors of lists that go on, the same export, and
-// after a restore 410 for a place in the changes.
+// checkAnswers wants every answer of before, cursors that go on, the export, and 410 for a place in the changes.
 func (l *loss) checkAnswers() {
 	l.TB.Helper()
 	l.compareAnswers(l.answers)
@@ -450,8 +440,7 @@ func (l *loss) checkAnswers() {
 	}
 }
 
-// checkWebhooks wants what was delivered since the backup again where the warehouse was lost,
-// with the same ids, and nothing at a receiver whose webhook is removed.
+// checkWebhooks wants what was delivered since the backup again, with the same ids, but for a removed one.
 func (l *loss) checkWebhooks() {
 	l.TB.Helper()
 	if l.warehouse {

@@ -16,12 +16,10 @@ const mcpFolder = "../../mcp/e2e"
 // mcpTime bounds the run of the clients.
 const mcpTime = 10 * time.Minute
 
-// anyNumber turns the bucket of the clients' address off: free tools take from it, and so do
-// requests that call no tool.
+// anyNumber turns the bucket of the clients' address off.
 var anyNumber = []string{"PNYX_FREE_RATE=0"}
 
-// TestLongOfficialMCPClientsCallEveryTool lists and calls all tools with the clients that are
-// published for TypeScript, of both eras, over HTTP and through pnyx mcp.
+// The official TypeScript clients, of both eras, list and call all tools over HTTP and through pnyx mcp.
 func TestLongOfficialMCPClientsCallEveryTool(t *testing.T) {
 	t.Parallel()
 	requireMCPClients(t)
@@ -30,8 +28,7 @@ func TestLongOfficialMCPClientsCallEveryTool(t *testing.T) {
 	i.runMCPClients("clients.test.mjs")
 }
 
-// TestLongMCPResultsAreAsShortAsModelsNeed counts the tokens of what tools answer, row by row. The data
-// has every feature of the demonstration, and fills all lists but that of DAOs.
+// The tokens of what tools answer are counted row by row, on data with every feature and filled lists.
 func TestLongMCPResultsAreAsShortAsModelsNeed(t *testing.T) {
 	t.Parallel()
 	requireMCPClients(t)

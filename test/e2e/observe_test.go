@@ -57,8 +57,7 @@ func seriesOf(families map[string]*dto.MetricFamily) []string {
 	return series
 }
 
-// visitOddly sends each text in paths, parameters, methods, tokens and headers. None of
-// these may become a label.
+// visitOddly sends each text in paths, parameters, methods, tokens and headers; none may become a label.
 func (i *instance) visitOddly(texts ...string) {
 	i.TB.Helper()
 	for _, text := range texts {
@@ -137,8 +136,7 @@ func lint(t *testing.T, families map[string]*dto.MetricFamily) {
 // knowsItsMetrics checks that dashboard, alerts and documents name metrics that exist.
 func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	// Metrics of payments exist only where payments are accepted, the backups' after one,
-	// and the followers' where there is a sources file.
+	// Metrics of payments, backups and followers exist only where there are some.
 	elsewhere := []string{
 		"pnyx_follow_sources_valid", "pnyx_follow_leading", "pnyx_follow_pollers", "pnyx_follow_lag_seconds", "pnyx_follow_gaps_total",
 		"pnyx_follow_withdrawn_total", "pnyx_follow_rejected_total", "pnyx_follow_reorgs_total", "pnyx_follow_failures_total", "pnyx_follow_backfill_ratio",

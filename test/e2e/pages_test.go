@@ -33,13 +33,10 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	}
 }
 
-// tries is the maximum number of pages of a kind to request. A publication during the
-// request invalidates a page, and on a busy machine a fill may seem abandoned and be made
-// again: the next one is tried.
+// tries is the maximum number of pages of a kind to request: a publication, or a busy machine, may have one made again.
 const tries = 5
 
-// wantOneQuery sends 200 concurrent requests for one page to two nodes, and checks that the
-// nodes send one warehouse query.
+// wantOneQuery sends 200 concurrent requests for one page to two nodes, and wants one warehouse query.
 func (i *instance) wantOneQuery(other *instance, query string, path func(n int) string) {
 	i.TB.Helper()
 	for n := range tries {
@@ -60,8 +57,7 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 	i.TB.Errorf("got no page like %s for which 200 requests led to one warehouse query", path(0))
 }
 
-// askTogether sends concurrent requests to several nodes in rotation and checks that all
-// answers are equal.
+// askTogether sends concurrent requests to nodes in rotation and checks that all answers are equal.
 func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	tb.Helper()
 	answers := make([]json.RawMessage, requests)
@@ -77,8 +73,7 @@ func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	}
 }
 
-// queriesWith counts the completed queries of the database that contain a text. The log
-// has each query on one line.
+// queriesWith counts the completed queries of the database that contain a text, by the log.
 func (i *instance) queriesWith(part string) (finished uint64) {
 	i.TB.Helper()
 	conn := i.Warehouse()
@@ -100,8 +95,7 @@ func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Pa
 	return page
 }
 
-// mixedPaths returns a few paths of every kind of answer, with pages in the middle of
-// lists.
+// mixedPaths returns a few paths of every kind of answer, with pages in the middle of lists.
 func (i *instance) mixedPaths() (paths []string) {
 	i.TB.Helper()
 	paths = append(paths, "/v2/daos?limit=100", "/v2/daos?limit=100&hasVoteData=true")
@@ -148,8 +142,7 @@ func TestLongAnswersTurnStaleWithoutAWorker(t *testing.T) {
 			return err
 		})
 	}
-	// Answers stay ready for longer than PNYX_STALE_AFTER while a worker confirms that
-	// nothing has changed.
+	// Answers stay ready for longer than PNYX_STALE_AFTER while a worker confirms them.
 	confirmed := float64(time.Now().Add(4 * time.Second).Unix())
 	env.Until(t, func() error {
 		if through := worker.Metric("pnyx_publish_sealed_through_timestamp_seconds"); through < confirmed {
@@ -177,8 +170,7 @@ func TestLongAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	})
 }
 
-// stillAnswers waits until all answers have the given readiness. Their data must not
-// change meanwhile, nor dataAsOf.
+// stillAnswers waits until all answers have the readiness, with the same data and dataAsOf.
 func (i *instance) stillAnswers(paths []string, before []env.Response, readiness string) {
 	i.TB.Helper()
 	for n, path := range paths {

@@ -14,8 +14,7 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// paidService is a pnyx that accepts payments. Tests kill its processes; its Redis and
-// its facilitator keep running.
+// paidService is a pnyx that accepts payments, whose processes tests kill, but not Redis and facilitator.
 type paidService struct {
 	*instance
 
@@ -74,8 +73,7 @@ func (s *paidService) pay(header string) (status int, body, receipt string, err 
 	return response.StatusCode, string(text), response.Header.Get(x402.HeaderReceipt), err
 }
 
-// payUntil sends a payment again and again until the facilitator was reached, and returns
-// how the last attempt ended.
+// payUntil sends a payment again until the facilitator was reached, and returns how the last one ended.
 func (s *paidService) payUntil(reached <-chan struct{}, header string) error {
 	for {
 		_, body, _, err := s.pay(header)

@@ -15,8 +15,7 @@ import (
 	"pnyx/test/env"
 )
 
-// cdn stands for three caches that a worker purges: one accepts every purge, one fails
-// at first, and one never answers.
+// cdn stands for three caches: one accepts every purge, one fails at first, and one never answers.
 type cdn struct {
 	*httptest.Server
 
@@ -143,8 +142,7 @@ func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string
 	})
 }
 
-// about returns the paths of all answers about a DAO and its one proposal. Pages of
-// voters are not purged.
+// about returns the paths of all answers about a DAO and its one proposal, but for pages of voters.
 func about(daoID, proposalID string) []string {
 	dao, of, proposal := "/v2/daos/"+daoID, "daoId="+daoID, "/v2/proposals/"+proposalKey(daoID, proposalID)
 	return []string{
@@ -160,9 +158,8 @@ func proposalLine(daoID, proposalID string) string {
 		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, proposalID, daoID)
 }
 
-// TestPublicationPurgesWhatItChanges checks that an import purges every answer that it
-// changes, by a tag of that answer, and no others, while one of the caches fails and another
-// hangs.
+// An import purges every answer that it changes, by a tag of that answer, and no others, while one of the caches fails
+// and another hangs.
 func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -187,8 +184,7 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	}
 	caches.wantPurged(t, "/works", 0, before, outdated(nothing, before))
 
-	// Earlier publications are purged once more, possibly along with the first ballots, so that
-	// several ballots may be needed until a purge is of the last one alone.
+	// Earlier publications are purged once more, so that several ballots may be needed for one of its own.
 	var ballots, since, seen int
 	env.Until(t, func() error {
 		since, seen = seen, len(caches.done("/works", 0))
@@ -214,8 +210,7 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	caches.wantRetries(t)
 }
 
-// compareChanged checks that all answers that a ballot affects have changed, and none
-// about another DAO.
+// compareChanged checks that all answers that a ballot affects have changed, and none of another DAO.
 func compareChanged(changed, touched, others []string) error {
 	missed := slices.DeleteFunc(slices.Clone(touched), func(path string) bool { return slices.Contains(changed, path) })
 	strayed := slices.DeleteFunc(slices.Clone(others), func(path string) bool { return !slices.Contains(changed, path) })

@@ -43,8 +43,7 @@ func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	}
 }
 
-// during requests all paths again and again while a fault is active, and until all are answered
-// again; in between it leaves the processor to the service. Each response must be the recorded answer or a 503.
+// during requests all paths while a fault is active, until all are answered as recorded, and not 503.
 func (k recordedAnswers) during(t *testing.T, i *instance, happen func()) {
 	t.Helper()
 	var answered atomic.Int64

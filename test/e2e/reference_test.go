@@ -18,8 +18,7 @@ import (
 	"pnyx/test/env"
 )
 
-// awaitReference waits until a node's reference has examples of its data, and until a new
-// token that opens every route is accepted. It returns the token.
+// awaitReference waits until a reference has examples, and returns a new token that opens every route.
 func awaitReference(t *testing.T, i *instance) (token string) {
 	t.Helper()
 	i.AwaitPublished()

@@ -17,8 +17,7 @@ import (
 	"pnyx/test/env"
 )
 
-// TestAReleaseAnswersFromAnEmptyRoot unpacks the archive of this platform in a root that has nothing
-// else than the C library and the engine, starts it there, and asks for the first answer.
+// The archive of this platform is started in a root with the C library and the engine, and answers.
 func TestAReleaseAnswersFromAnEmptyRoot(t *testing.T) {
 	dist := os.Getenv("PNYX_TEST_RELEASE")
 	if dist == "" {

@@ -138,8 +138,7 @@ func TestAttackUsersOfTheWarehouseMayDoWhatTheirPartDoes(t *testing.T) {
 		return nil
 	})
 
-	// What follows is made by a filler alone, which waits for a publication that has begun:
-	// nothing may arrive while the worker ends.
+	// What follows is made by a filler alone: nothing may arrive while the worker ends.
 	follower.Stop()
 	worker.AwaitPublished()
 	worker.Stop()
@@ -167,8 +166,7 @@ func TestAttackUsersOfTheWarehouseMayDoWhatTheirPartDoes(t *testing.T) {
 	s.wantRefused()
 }
 
-// wantBackup backs up as the backup's user does, twice: the second copies what is new. The engine
-// writes to a folder, as it has no S3 of its own.
+// wantBackup backs up as the backup's user does, to a folder, twice: the second copies what is new.
 func (s *servers) wantBackup() {
 	s.Helper()
 	o := warehouse.Options{URL: s.warehouse("pnyx_backup"), QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}

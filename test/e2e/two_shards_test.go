@@ -17,9 +17,8 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// TestLongTwoShardsAnswerAsOneServer imports one data set into a warehouse of
-// one engine and into one of two shards, while both are served, and compares all answers
-// about every DAO, proposal, topic and voter. Then a shard stops.
+// One data set in a warehouse of one engine and in one of two shards, both served, has the same answers about every
+// DAO, proposal, topic and voter. Then a shard stops.
 func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	env.RequireEngine(t)
 	// The shape of the demonstration, which has every feature, with a proposal that has a sorted copy and four of pages.
@@ -188,8 +187,7 @@ func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	})
 }
 
-// importedAt are the times that differ between two imports of the same files, and what names
-// records with their times.
+// importedAt are the times that differ between two imports, and what names records with them.
 var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt|generatedAt|artifactVersion|sha256)":"[^"]*"`)
 
 func timeless(data json.RawMessage) json.RawMessage {

@@ -12,8 +12,7 @@ import (
 	"pnyx/test/env"
 )
 
-// TestUpgradeTellsWhatChanged imports real data with the version of PNYX_TEST_UPGRADE_FROM, and
-// upgrades: each answer that differs then is in the log of changes, and no webhook tells of the past.
+// Each answer that differs after an upgrade is in the log of changes, and no webhook tells of the past.
 func TestUpgradeTellsWhatChanged(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPGRADE_FROM") == "" {
 		t.Skip("PNYX_TEST_UPGRADE_FROM is not set: run make test-upgrade")
@@ -82,8 +81,7 @@ func TestUpgradeTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// answersByKey returns what is answered about each DAO, proposal and topic, by kind and key; of an
-// upgraded version without what the earlier one, whose answers are given, did not send.
+// answersByKey returns what is answered about everything, without what an earlier version did not send.
 func (i *instance) answersByKey(earlier map[string]any) map[string]any {
 	i.TB.Helper()
 	answers := map[string]any{}

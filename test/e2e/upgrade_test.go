@@ -62,9 +62,8 @@ type recordedToken struct {
 	Used string
 }
 
-// TestLongUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
-// version, migrates them, and runs every role on them: answers, tokens, quotas and payments
-// are the earlier version's.
+// The warehouse and the Redis of an earlier version are migrated and served by every role: answers, tokens, quotas and
+// payments are the earlier version's.
 func TestLongUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
 	t.Parallel()
 	env.RequireEngine(t)
@@ -97,8 +96,7 @@ func TestLongUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparall
 	})
 }
 
-// checkAnswers waits until a node answers as the earlier version did, but for the answers that
-// differ on purpose.
+// checkAnswers waits until a node answers as the earlier version did, but for answers that differ on purpose.
 func (u recordedUpgrade) checkAnswers(t *testing.T, node *instance) {
 	t.Helper()
 	wanted := maps.Clone(u.Answers)
@@ -119,8 +117,7 @@ func (u recordedUpgrade) checkAnswers(t *testing.T, node *instance) {
 	}
 }
 
-// answer returns what a node answers a path with, without what the earlier version did not send. It is an error while a dossier
-// is computed.
+// answer returns an answer without what the earlier version did not send; an error for a pending dossier.
 func (u recordedUpgrade) answer(node *instance, path string) (any, error) {
 	var got json.RawMessage
 	if _, err := node.Read(path, &got); err != nil {
@@ -151,8 +148,7 @@ func (u recordedUpgrade) renewChanged(t *testing.T, node *instance) {
 	zipFixture(t, fixtureChanged, changed)
 }
 
-// checkToken compares what a token opens and has used with what the earlier version
-// recorded.
+// checkToken compares what a token opens and has used with what the earlier version recorded.
 func (u recordedUpgrade) checkToken(t *testing.T, first, node *instance, token recordedToken) {
 	t.Helper()
 	if token.Status != http.StatusUnauthorized {
@@ -192,8 +188,7 @@ func firstPaidPath(i *instance) string {
 	return "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
 }
 
-// TestRecordUpgradeFixture makes the fixture with the program PNYX_TEST_BINARY, which is of
-// the earlier version. It is skipped unless PNYX_TEST_UPGRADE_RECORD is set.
+// TestRecordUpgradeFixture makes the fixture with PNYX_TEST_BINARY, for PNYX_TEST_UPGRADE_RECORD.
 func TestRecordUpgradeFixture(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPGRADE_RECORD") == "" {
 		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see upgradeFixture")
@@ -241,8 +236,7 @@ func payOnce(t *testing.T, i *instance, ledger *facilitator.Ledger) string {
 	return ledger.Transfers()[0].Hash
 }
 
-// issueTokens issues tokens of several kinds, uses them, and waits until the usage is in
-// the warehouse.
+// issueTokens issues tokens of several kinds, uses them, and waits until the usage is stored.
 func (u *recordedUpgrade) issueTokens(t *testing.T, i *instance) {
 	t.Helper()
 	path := firstPaidPath(i)

@@ -11,8 +11,7 @@ import (
 	"pnyx/test/env"
 )
 
-// recorded is a history of two nodes, with forty voters, in which the engine hung and a
-// worker was killed. Parts that repeat are left out.
+// recorded is a history of two nodes, in which the engine hung and a worker was killed, without repeats.
 func recorded(t *testing.T) History {
 	t.Helper()
 	file := env.Must(os.Open("testdata/history.ndjson.gz"))(t)
@@ -24,8 +23,7 @@ func recorded(t *testing.T) History {
 	return env.Must(Read(path))(t)
 }
 
-// TestModelsFindWhatIsAlteredInARecordedHistory alters one operation of a history that all
-// models accept, in the way in which a fault of the service would.
+// Operations of a history that all models accept are altered one by one, as a fault of the service would.
 func TestModelsFindWhatIsAlteredInARecordedHistory(t *testing.T) {
 	setting := Setting{Nodes: 2, Voters: 40, Burst: 8, PerSecond: 3}
 	base := recorded(t)

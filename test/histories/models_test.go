@@ -235,8 +235,7 @@ func repeat(times int, o Operation) (h History) {
 	return h
 }
 
-// TestCountersOfAnyScheduleAreAccepted lets clients take from a counter as nodes do, with the
-// steps of all in any order: a reservation, and its return if it is not used.
+// Clients take from a counter as nodes do, in any order: a reservation, and its return if it is not used.
 func TestCountersOfAnyScheduleAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 3
@@ -272,8 +271,7 @@ func TestCountersOfAnyScheduleAreAccepted(t *testing.T) {
 	})
 }
 
-// TestBackwardsFindsWhatAPairwiseComparisonFinds compares the check of revisions with one that
-// looks at each pair.
+// The check of revisions finds what one that looks at each pair finds.
 func TestBackwardsFindsWhatAPairwiseComparisonFinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h History

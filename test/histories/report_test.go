@@ -10,8 +10,7 @@ import (
 	"pnyx/test/env"
 )
 
-// TestTheReportIsMadeOfTheResults fails when test/results/histories.md is not what the kept results say:
-// make test-histories and PNYX_TEST_UPDATE=1 renew it.
+// test/results/histories.md is what the kept results say: make test-histories renews it.
 func TestTheReportIsMadeOfTheResults(t *testing.T) {
 	results := env.Must(ReadResults("results.ndjson"))(t)
 	const path = "../../test/results/histories.md"

@@ -109,8 +109,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	}
 }
 
-// TestLongLargeProposalIsWalkedWhileBallotsArrive reads a proposal whose pages come from
-// sorted copies. The copies are replaced between two pages.
+// The sorted copies that pages come from are replaced between two pages.
 func TestLongLargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	env.RequireEngine(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -183,8 +182,7 @@ func (l *large) truth(order string) (ballots []string) {
 		ORDER BY %s, voter DESC`, l.key, order))
 }
 
-// arrive imports ballots at many positions of both orders, one of them first, and waits
-// until the summary counts them.
+// arrive imports ballots at many positions, one of them first, and waits until they are counted.
 func (l *large) arrive(t *testing.T, batch int) {
 	t.Helper()
 	const arrivals = 200
@@ -249,8 +247,7 @@ func (w *walkUnderWay) goOn(t *testing.T, i *env.Pnyx, path string, pages int) {
 	}
 }
 
-// Check checks that the walk has every ballot of its start exactly once, no ballot
-// twice, and all in order.
+// Check checks that the walk has every ballot of its start exactly once, none twice, in order.
 func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 	t.Helper()
 	seen := map[string]int{}

@@ -19,9 +19,8 @@ import (
 	"pnyx/test/env"
 )
 
-// TestWalksOfRealDataEqualARecount reads every list of ballots and every ranking of
-// the real data to its end, and profiles, histories and timelines, and compares each
-// row with a recount of upstream's own files by the written rules.
+// Every list of ballots, every ranking, profiles, histories and timelines of the real data are compared, row by row,
+// with a recount of upstream's own files by the written rules.
 func TestWalksOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 
@@ -53,8 +52,7 @@ type walks struct {
 	detail      map[string]object // answers about DAOs, by path
 }
 
-// transactionHashes reads the one field of upstream's ballots that does not affect any
-// count.
+// transactionHashes reads the one field of upstream's ballots that does not affect any count.
 func transactionHashes(dir string) (map[string]string, error) {
 	type ballot struct {
 		ID     string `json:"id"`
@@ -125,8 +123,7 @@ func byPower(a, b cast) int {
 	return cmp.Or(b.power.Cmp(a.power), cmp.Compare(b.voter, a.voter))
 }
 
-// byTime puts the newest first and those without a time last, equal ones by voter,
-// descending.
+// byTime puts the newest first and those without a time last, equal ones by voter, descending.
 func byTime(a, b cast) int {
 	return cmp.Or(newestFirst(a.at, b.at), cmp.Compare(b.voter, a.voter))
 }
@@ -143,8 +140,7 @@ func newestFirst(a, b *time.Time) int {
 	return b.Compare(*a)
 }
 
-// checkBallots walks a fourth of the proposals before the engine merges the parts that
-// the import wrote, and the others after the merge.
+// checkBallots walks a fourth of the proposals before the engine merges parts, the others after.
 func (w *walks) checkBallots(t *testing.T) {
 	var jobs [2][]func() error
 	for n, key := range slices.Sorted(maps.Keys(w.polls)) {
@@ -192,8 +188,7 @@ func (w *walks) checkNoBallots(p *poll, path string) error {
 	return cmp.Or(err, page.Meta.Check(!states))
 }
 
-// pageSizes returns the page sizes for walks of the n-th proposal. Every page needs a
-// fill, so only a few small proposals are walked with small sizes.
+// pageSizes returns sizes for walks of the n-th proposal: every page needs a fill, so few are small.
 func pageSizes(ballots, n int) []int {
 	switch {
 	case ballots == 0 && n%20 > 0:

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// ended returns the keys of a DAO's polls that ended after a time, if there is one, and not after another, in order
-// of their ends.
+// ended returns the keys of a DAO's polls that ended after a time, if any, and not after another, in order.
 func (d *dossiers) ended(dao string, after, until *time.Time) []string {
 	of := d.byDAO[dao]
 	return slices.SortedFunc(func(yield func(string) bool) {
@@ -307,8 +306,7 @@ func (d *dossiers) calls(p *poll) []executableCall {
 	return calls
 }
 
-// transfers recounts what leaves by payments, transfers of USDC and batches of both; known is false where a call of the
-// generated data moves money otherwise.
+// transfers recounts what leaves by payments, transfers of USDC and batches; known is false for other calls.
 func (d *dossiers) transfers(p *poll) (sums []object, known bool) {
 	sums, amounts, known := []object{}, map[string]*big.Int{}, true
 	add := func(chain, to string, amount *big.Int, decimals int, token any, symbol string) {

@@ -496,8 +496,7 @@ func (p *poll) side(at int) string {
 	return "other"
 }
 
-// leading returns the positions of the choices with the most power, of those that can win or of all: -1 for the first in a
-// tie, and for both without power.
+// leading returns the choices with the most power, of those that can win or of all: -1 for a tied first.
 func (d *dossiers) leading(key string, winning bool) (first, second int) {
 	p := d.want.polls[key]
 	scores, _ := p.totals(d.now, d.want.results[key])

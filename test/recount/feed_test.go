@@ -22,9 +22,8 @@ import (
 	"pnyx/test/env"
 )
 
-// TestEventsAndSignalsOfRealDataEqualARecount reads windows of events and signals to
-// their ends, and compares them with those derived from upstream's own files by the
-// written rules.
+// Windows of events and signals are read to their ends, and compared with those derived from upstream's own files by
+// the written rules.
 func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 
@@ -164,8 +163,7 @@ func hashed(prefix string, parts ...string) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// importance returns a base, and 5 more for each step of attention, of which each is ten times the
-// one before.
+// importance returns a base, and 5 more for each step of attention, of ten times the one before.
 func importance(base, attention, step int) int {
 	for range 3 {
 		if attention >= step {
@@ -238,8 +236,7 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool, turnouts
 	return nil
 }
 
-// quorumReached adds up the ballots in order of time. Where the totals are upstream's, a quorum
-// that they reach is reached at the end, of which perhaps only the day is known.
+// quorumReached adds up the ballots in order of time. Totals of upstream reach a quorum at the end.
 func (p *poll) quorumReached(days map[string]bool, result count) (at *time.Time, how string) {
 	now := time.Now()
 	if p.hasQuorum() && p.basis(now, result) == "upstream" {
@@ -491,8 +488,7 @@ func byDeadline(a, b signalRow) int {
 	return cmp.Compare(*b.Deadline, *a.Deadline)
 }
 
-// checkNothingChanges compares the stored data, revisions included, before and after a
-// second import of the same files.
+// checkNothingChanges compares the stored data, revisions included, around a second import of the files.
 func (r *recounted) checkNothingChanges(t *testing.T, dir string) {
 	t.Helper()
 	const stored = `

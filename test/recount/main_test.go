@@ -35,8 +35,7 @@ func startEmpty(t *testing.T) *env.Pnyx {
 	return p
 }
 
-// startShared is startEmpty on a database in the engine that the tests of generated data
-// share.
+// startShared is startEmpty on a database in the engine that the tests of generated data share.
 func startShared(t *testing.T) *env.Pnyx {
 	t.Helper()
 	env.RequireEngine(t)

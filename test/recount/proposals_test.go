@@ -15,9 +15,8 @@ import (
 	"pnyx/test/env"
 )
 
-// TestProposalListsOfRealDataEqualARecount walks the list of proposals under a
-// hundred combinations of filters and orders, and resolves every proposal by each
-// of its identifiers, and compares with a recount of upstream's own files.
+// The list of proposals under a hundred combinations of filters and orders, and every proposal by each of its
+// identifiers, are compared with a recount of upstream's own files.
 func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 	i := startEmpty(t)
@@ -144,8 +143,7 @@ func (l *listing) checkFilters(t *testing.T) {
 	}
 }
 
-// ask returns a random request. Filters derived from an existing proposal ensure that
-// some lists have rows.
+// ask returns a random request, with filters of an existing proposal, so that some lists have rows.
 func (l *listing) ask(dice *rand.Rand) listQuestion {
 	q := listQuestion{query: url.Values{}, limit: []int{1, 7, 25, 99, 100}[dice.IntN(5)]}
 	about := l.proposals[dice.IntN(len(l.proposals))]
@@ -229,8 +227,7 @@ func listOrder(n int, query url.Values) func(a, b listedPoll) int {
 	}
 }
 
-// endingSoon puts active before pending before closed ones; the first two by their
-// end, the soonest first, the last by theirs, the latest first; unknown ends last.
+// endingSoon puts active before pending, the soonest end first, before closed ones, the latest end first.
 func endingSoon(a, b listedPoll) int {
 	rank := []string{"active", "pending", "closed"}
 	first := cmp.Compare(slices.Index(rank, a.lifecycle), slices.Index(rank, b.lifecycle))
@@ -300,8 +297,7 @@ func addressesOf(p listedPoll) []string {
 	}
 }
 
-// resolves looks one parameter up and checks that a proposal is among the expected
-// number of matches of a type.
+// resolves looks one parameter up and checks that a proposal is among the matches of a type.
 func (l *listing) resolves(parameter, value, match, key string, matches int) error {
 	path := "/v2/proposals/resolve?limit=20&" + parameter + "=" + url.QueryEscape(value)
 	var data struct {

@@ -23,9 +23,8 @@ import (
 	"pnyx/test/env"
 )
 
-// TestRecountOfRealData computes the expected answers about every DAO and every proposal
-// from upstream's own files, in exact decimals and by the written rules alone, and
-// compares them with the service's. The computation uses no code of the service.
+// The expected answers about every DAO and every proposal are computed from upstream's own files, in exact decimals and
+// by the written rules, without code of the service.
 func TestRecountOfRealData(t *testing.T) {
 	dir := realData(t)
 
@@ -94,8 +93,7 @@ func (r *recount) ask(path string) (answer, error) {
 	return answer{data: body.Data, meta: body.Meta}, nil
 }
 
-// compare fetches paths and returns the differences by path. It uses as many goroutines
-// as the client keeps connections to one host.
+// compare fetches paths and returns the differences by path, on as many goroutines as connections.
 func (r *recount) compare(paths []string, differs func(path string, got answer) string) (wrong map[string]string) {
 	wrong = map[string]string{}
 	queue := make(chan string)
@@ -125,8 +123,7 @@ func (r *recount) compare(paths []string, differs func(path string, got answer) 
 	return wrong
 }
 
-// checkAll compares all paths of a form. It repeats those that differ: an answer that is in
-// a node's memory lags behind the publication.
+// checkAll compares all paths of a form, those that differ again: a node's memory lags behind.
 func (r *recount) checkAll(t *testing.T, form string) {
 	t.Helper()
 	of := regexp.MustCompile(form)
@@ -140,8 +137,7 @@ func (r *recount) checkAll(t *testing.T, form string) {
 	reportWrong(t, wrong)
 }
 
-// differs compares an answer with the expected one, field by field. Additional and
-// missing fields are differences.
+// differs compares an answer with the expected one, field by field, neither more nor fewer.
 func (r *recount) differs(path string, got answer) string {
 	want := maps.Clone(r.want.answers[path])
 	said, ok := env.Plain(got.data).(object)
