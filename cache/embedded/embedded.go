@@ -39,7 +39,7 @@ func Start(ctx context.Context, o Options) (*Redis, error) {
 		return started, nil
 	}
 	o.Logger.LogAttrs(ctx, slog.LevelWarn, "Redis runs inside this process, where a publication takes longer: "+
-		"install redis-server "+minVersion+" or later, or set REDIS_URL", slog.Any("reason", err))
+		"install redis-server 7.0 or later, or set REDIS_URL", slog.Any("reason", err))
 	address, err := StartInProcess(life)
 	if err != nil {
 		stop()

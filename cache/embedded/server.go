@@ -19,8 +19,8 @@ import (
 
 const (
 	program = "redis-server"
-	// minVersion is the first version with every command that is used: ZRANGE BYSCORE came with it.
-	minVersion = "6.2"
+	// minMajor is the major version from which on cache.Store.CheckServers accepts a server.
+	minMajor = 7
 	// readyTimeout bounds the time until a server answers. It takes 20 ms on an idle machine.
 	readyTimeout = 30 * time.Second
 	// minPause and maxPause bound the time before a server that ended is started again.
@@ -200,17 +200,12 @@ func (s *server) end(ctx context.Context, process *os.Process) error {
 	return os.Chmod(s.saved(), 0o600)
 }
 
-// errOldVersion refuses a server.
-var errOldVersion = errors.New("want version " + minVersion + " or later")
+var errOldVersion = fmt.Errorf("want version %d.0 or later", minMajor)
 
 func checkVersion(version string) error {
-	var found, want [2]int
-	_, _ = fmt.Sscanf(minVersion, "%d.%d", &want[0], &want[1]) // a constant
-	if _, err := fmt.Sscanf(version, "%d.%d", &found[0], &found[1]); err != nil {
-		return fmt.Errorf("reports version %q: %w", version, errOldVersion)
-	}
-	if found[0] < want[0] || found[0] == want[0] && found[1] < want[1] {
-		return fmt.Errorf("is version %s: %w", version, errOldVersion)
+	major, _, _ := strings.Cut(version, ".")
+	if number, err := strconv.Atoi(major); err != nil || number < minMajor {
+		return fmt.Errorf("is version %q: %w", version, errOldVersion)
 	}
 	return nil
 }
