@@ -58,7 +58,6 @@ func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *
 	return d
 }
 
-// publish replaces what is published.
 func (t *tokenTest) publish(records ...access.Token) {
 	t.Helper()
 	encoded := access.EncodeTokens(records)
@@ -79,7 +78,6 @@ func (t *tokenTest) wantSoon(token string, now time.Time, want error) *access.Ca
 	return caller
 }
 
-// newRecord returns a record and its token.
 func newRecord(scopes ...access.Scope) (access.Token, string) {
 	id := access.NewTokenID()
 	token := access.GenerateToken(id)

@@ -37,7 +37,6 @@ func (t *bench) lead() *cache.Lease {
 	return lease
 }
 
-// addChanges adds changes of proposals with these keys.
 func (t *bench) addChanges(keys ...string) {
 	t.Helper()
 	var changes []governance.Change

@@ -49,7 +49,6 @@ func someDAOs() []governance.DAOListItem {
 	return rows
 }
 
-// setDAOs publishes rows.
 func (t *bench) setDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
 	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
@@ -93,7 +92,6 @@ func (t *bench) walk(filter query.DAOs, limit int) []governance.DAOListItem {
 	}
 }
 
-// wantIDs checks which DAOs a filter lets through.
 func (t *bench) wantIDs(filter query.DAOs, want ...string) {
 	t.Helper()
 	got := []string{}

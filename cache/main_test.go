@@ -35,7 +35,6 @@ type bench struct {
 	kill func()
 }
 
-// newBench connects to a Redis.
 func newBench(t *testing.T, url string, kill func()) *bench {
 	t.Helper()
 	b := &bench{T: t, url: url, raw: env.RedisClient(t, url), kill: kill}
@@ -43,7 +42,6 @@ func newBench(t *testing.T, url string, kill func()) *bench {
 	return b
 }
 
-// open opens another store on the same Redis.
 func (t *bench) open(timeout time.Duration) *cache.Store {
 	t.Helper()
 	store := env.Must(cache.Open(t.url, timeout))(t)

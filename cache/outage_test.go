@@ -90,7 +90,6 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 	})
 }
 
-// silentServer takes connections and never says a word.
 func silentServer(t *testing.T) string {
 	t.Helper()
 	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -90,7 +90,6 @@ func offeredResource() any {
 	}
 }
 
-// withExtensions adds extensions to a payment header.
 func withExtensions(t *testing.T, header, extensions string) string {
 	t.Helper()
 	if extensions == "" {

@@ -41,7 +41,6 @@ func body(text string) x402.Response {
 	return x402.Response{Header: map[string]string{"Link": "<next>"}, Body: []byte(text)}
 }
 
-// fixture is a gate with everything around it.
 type fixture struct {
 	*x402.Gate
 	tb     testing.TB
@@ -128,7 +127,6 @@ func (f *fixture) wantUnsold(header string, r x402.Request, answer string, kind 
 	f.wantRefused(err, kind, reason)
 }
 
-// wantBought buys an answer.
 func (f *fixture) wantBought(header, answer, want string) {
 	f.tb.Helper()
 	got, err := f.buy(header, request(), answer)

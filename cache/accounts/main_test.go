@@ -17,7 +17,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
-// fixture is a store on an empty Redis.
 type fixture struct {
 	*testing.T
 

@@ -1,6 +1,5 @@
 package embedded
 
-// What the tests of this package see of it.
 const (
 	Program       = program
 	SocketName    = socketName

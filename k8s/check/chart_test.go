@@ -47,7 +47,6 @@ func production(k8s string, pairs ...string) (resmap.ResMap, error) {
 	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "overlays/production")
 }
 
-// object is an object of Kubernetes.
 type object map[string]any
 
 // at returns the object at a path of keys, of a list its first element; nil if there is none.
@@ -63,7 +62,6 @@ func (o object) at(keys ...string) object {
 	return found
 }
 
-// list returns the list of a key; nil if there is none.
 func (o object) list(key string) []any {
 	all, _ := o[key].([]any)
 	return all

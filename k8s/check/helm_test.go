@@ -52,7 +52,6 @@ func TestTheTemplatesAreMadeOfTheManifests(t *testing.T) {
 	}
 }
 
-// objects are decoded objects by kind and name.
 type objects map[string]map[string]any
 
 // add adds objects in YAML, without hashes and namespaces, which kustomize and Helm make in their ways.

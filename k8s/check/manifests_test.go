@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// overlays are what people apply.
 func overlays() []string {
 	return []string{"dev", "production"}
 }
@@ -55,7 +54,6 @@ func edited(t *testing.T, pairs ...string) resmap.ResMap {
 	return built
 }
 
-// decode returns an overlay's objects.
 func decode(t *testing.T, overlay string) []runtime.Object {
 	t.Helper()
 	return typed(t, build(t, overlay))
@@ -91,7 +89,6 @@ func typed(t *testing.T, built resmap.ResMap) []runtime.Object {
 	return objects
 }
 
-// all returns the objects of one type.
 func all[T runtime.Object](objects []runtime.Object) []T {
 	var found []T
 	for _, object := range objects {

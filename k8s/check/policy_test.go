@@ -249,7 +249,6 @@ func isPublic(t *testing.T, cidr string) bool {
 	return !network.Addr().IsPrivate() && network.Bits() < placed
 }
 
-// reaches reports whether an address is in a block.
 func reaches(t *testing.T, block networkingv1.IPBlock, address netip.Addr) bool {
 	t.Helper()
 	for _, except := range block.Except {

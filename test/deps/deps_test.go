@@ -15,7 +15,6 @@ import (
 	"pnyx/test/check"
 )
 
-// module is the path of the module under test.
 const module = "pnyx"
 
 // floors lists the packages from the top to the ground. A package stands on the floor that names it or the folder
@@ -141,7 +140,6 @@ func floorOf(name string) int {
 	return slices.IndexFunc(floors(), func(floor []string) bool { return slices.Contains(floor, ".") })
 }
 
-// mayImport reports whether an import runs downwards.
 func mayImport(from, to string) bool {
 	above, below := floorOf(from), floorOf(to)
 	return above < below || above == below && strings.HasPrefix(to, from+"/")

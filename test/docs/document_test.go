@@ -14,7 +14,6 @@ import (
 	"pnyx/test/env"
 )
 
-// root is the top of the repository.
 const root = "../.."
 
 // prompt begins a line with a command, whose output follows up to the next one.
@@ -29,7 +28,6 @@ type document struct {
 	blocks []block
 }
 
-// block is a block of code, fenced or indented.
 type block struct {
 	// line is the number of its first line, from 1.
 	line int
@@ -50,7 +48,6 @@ type step struct {
 // names of documents that describe the past.
 func historic(name string) bool { return name == "CHANGELOG.md" }
 
-// documents reads every Markdown file of the repository.
 func documents(t *testing.T) []document {
 	t.Helper()
 	var all []document

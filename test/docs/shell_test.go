@@ -35,7 +35,6 @@ type shell struct {
 // shownBytes bounds what a failed test shows of a command in the background.
 const shownBytes = 4 << 10
 
-// newShell starts the shell of a document.
 func newShell(t *testing.T, d document) *shell {
 	t.Helper()
 	s := &shell{dir: checkout(t), ports: map[string]string{}}

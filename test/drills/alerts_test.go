@@ -48,7 +48,6 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// wantQuiet watches the alerts for a while.
 func (p *prometheus) wantQuiet(lasts time.Duration) {
 	p.tb.Helper()
 	seen := map[string]bool{}
@@ -153,7 +152,6 @@ func emptyPanels() []string {
 	return []string{"Errors by code A", "Failed A", "Refused by bucket A", "Publications B", "Edge: hit ratio B", "Exports A"}
 }
 
-// wantQueriesOfRunbook sends every query of the runbook.
 func (p *prometheus) wantQueriesOfRunbook() {
 	p.tb.Helper()
 	text := env.Must(os.ReadFile("../../docs/runbook.md"))(p.tb)

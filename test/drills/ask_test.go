@@ -23,7 +23,6 @@ var callers = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 500, IdleConnTimeout: 5 * time.Second},
 }
 
-// reply is the response to a request, if there was one.
 type reply struct {
 	status int
 	header http.Header
@@ -51,7 +50,6 @@ type reply struct {
 	} `json:"meta"`
 }
 
-// ask sends one request.
 func ask(url string, headers map[string]string) (r reply) {
 	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
 	if err != nil {

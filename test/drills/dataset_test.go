@@ -16,7 +16,6 @@ import (
 	"pnyx/test/env"
 )
 
-// drillBallots is how many ballots drills begin with.
 const drillBallots = 8000
 
 // dataset is the data that all drills begin with, and the right answers about it.
@@ -114,7 +113,6 @@ func (w *dataset) fill(tb testing.TB, dir string) {
 	env.MustDo(tb, os.CopyFS(w.data, os.DirFS(s.data)))
 }
 
-// issue makes a token with all scopes.
 func (s *deployment) issue() (id, token string) {
 	s.tb.Helper()
 	var issued struct{ ID, Token string }
@@ -142,7 +140,6 @@ func (w *dataset) record(tb testing.TB, api *node) {
 	w.poll.learn(&l)
 }
 
-// recorder records the right answers.
 type recorder struct {
 	tb      testing.TB
 	dataset *dataset
@@ -150,7 +147,6 @@ type recorder struct {
 	seen    map[string]bool
 }
 
-// ask records the answer to a path, and returns it.
 func (l *recorder) ask(among *[]question, path string) question {
 	l.tb.Helper()
 	var q question
@@ -177,7 +173,6 @@ func (l *recorder) list(path string, rows any) {
 	env.MustDo(l.tb, json.Unmarshal(l.ask(nil, path).data, rows))
 }
 
-// dao records everything about a DAO.
 func (l *recorder) dao(id string) {
 	l.tb.Helper()
 	w, of := l.dataset, "daoId="+url.QueryEscape(id)
@@ -255,10 +250,8 @@ func (w *dataset) String() string {
 	}, ", ")
 }
 
-// tokenHeader carries a token.
 const tokenHeader = "X-Service-Api-Token"
 
-// headers are the headers of a caller with the token.
 func (w *dataset) headers() map[string]string { return withToken(w.token) }
 
 func withToken(token string) map[string]string { return map[string]string{tokenHeader: token} }

@@ -71,7 +71,6 @@ type deployment struct {
 	program atomic.Pointer[string]
 }
 
-// node is a running pnyx.
 type node struct {
 	*env.Process
 
@@ -124,7 +123,6 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 	return s
 }
 
-// connect creates the links.
 func (s *deployment) connect() {
 	s.tb.Helper()
 	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
@@ -176,14 +174,12 @@ func (s *deployment) stopEngine() {
 	s.engine = nil
 }
 
-// warehouseURL is the URL of the engine at an address.
 func (s *deployment) warehouseURL(addr string) string {
 	instance := s.instance()
 	instance.TCPAddr = addr
 	return instance.URL(warehouse.DefaultDatabase)
 }
 
-// node prepares a pnyx with a role.
 func (s *deployment) node(role string, environ ...string) *node {
 	s.tb.Helper()
 	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
@@ -218,7 +214,6 @@ func (s *deployment) close() {
 	s.stopEngine()
 }
 
-// ready waits until the node reports that it is ready.
 func (n *node) ready() {
 	n.tb.Helper()
 	env.Within(n.tb, readyTimeout, func() error {
@@ -249,7 +244,6 @@ func (n *node) metric(name string) (float64, error) {
 	return 0, errors.New("there is no metric " + name)
 }
 
-// leader returns the worker that leads.
 func (s *deployment) leader() (leading *node) {
 	s.tb.Helper()
 	env.Within(s.tb, 30*time.Second, func() error {
@@ -267,7 +261,6 @@ func (s *deployment) leader() (leading *node) {
 	return leading
 }
 
-// importFiles imports a folder, which must succeed.
 func (s *deployment) importFiles(path string) {
 	s.tb.Helper()
 	s.must("import", path)
@@ -289,7 +282,6 @@ func (s *deployment) try(args ...string) (string, error) {
 	return out, nil
 }
 
-// importLines imports lines of a source file.
 func (s *deployment) importLines(lines ...string) {
 	s.tb.Helper()
 	for _, line := range lines {

@@ -25,7 +25,6 @@ const (
 	recoveryTimeout = 2 * time.Minute
 )
 
-// drill is one fault.
 type drill struct {
 	name string
 	// fault describes the fault in a sentence.
@@ -45,7 +44,6 @@ type drill struct {
 	after func(s *deployment) (remark string)
 }
 
-// result is a line of the table.
 type result struct {
 	drill    *drill
 	tally    tally
@@ -80,7 +78,6 @@ func TestDrills(t *testing.T) {
 	env.WantError(t, nil, writeReport(file, results))
 }
 
-// drills is the table of all of them.
 func drills() []drill {
 	var all []drill
 	for _, some := range [][]drill{redisDrills(), warehouseDrills(), workerDrills(), paymentDrills(), networkDrills(), clockDrills(), processDrills()} {
@@ -162,7 +159,6 @@ func (s *deployment) busy(p *payer) (stop func()) {
 	return stop
 }
 
-// bases are the addresses of the API nodes.
 func (s *deployment) bases() (all []string) {
 	if s.front != "" {
 		return []string{s.front}

@@ -82,7 +82,6 @@ func (q question) statusFor(client *http.Client, base string, headers map[string
 	return response.StatusCode
 }
 
-// sum adds what the callers noticed to a result.
 func (h *honestCallers) sum(r *floodResult) {
 	for _, client := range h.clients {
 		client.CloseIdleConnections()
@@ -96,7 +95,6 @@ func (h *honestCallers) sum(r *floodResult) {
 	r.failed = r.honest - h.status[http.StatusOK] - r.limited - r.unavailable
 }
 
-// floodReport is the table in Markdown.
 func floodReport(lasts time.Duration, rows []floodResult) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<!-- Written by make flood: change the program, not this file. -->

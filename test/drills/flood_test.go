@@ -34,14 +34,12 @@ const (
 	redisRest    = 2 * time.Minute
 )
 
-// flood is one kind of useless traffic.
 type flood struct {
 	name string
 	// send sends one request, or holds a connection, until ctx ends.
 	send sender
 }
 
-// sender sends something to the node at base.
 type sender func(ctx context.Context, client *http.Client, base string)
 
 func floods() []flood {
@@ -118,7 +116,6 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// floodResult is what one flood did.
 type floodResult struct {
 	name string
 	// sent counts what the flood sent, honest the honest requests.
@@ -131,7 +128,6 @@ type floodResult struct {
 	redisBefore, redisAfter float64
 }
 
-// problems are the bounds that a flood exceeded.
 func (r floodResult) problems() (found []string) {
 	if r.p99 > maxHonestP99 {
 		found = append(found, fmt.Sprintf("p99 of honest requests: got %s, want at most %s", r.p99, maxHonestP99))

@@ -82,7 +82,6 @@ func (f *drilledForum) faults(d *followed) []fault {
 	}}}
 }
 
-// drilledTopic is what is compared of a topic.
 type drilledTopic struct{ Title, Category, Posts, Participants, URL, Body string }
 
 func (f *drilledForum) differ(d *followed) error {

@@ -254,7 +254,6 @@ func (f *followed) eachAskedOnce() {
 	}
 }
 
-// pause waits for up to longest.
 func (f *followed) pause(longest time.Duration) {
 	timer := time.NewTimer(time.Duration(f.random.Int64N(int64(longest))))
 	defer timer.Stop()

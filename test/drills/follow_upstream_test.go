@@ -22,7 +22,6 @@ type followedUpstream interface {
 	differ(f *followed) error
 }
 
-// fault is something that may go wrong.
 type fault struct {
 	name string
 	do   func()

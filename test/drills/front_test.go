@@ -10,7 +10,6 @@ import (
 	"pnyx/test/env"
 )
 
-// processDrills end API nodes.
 func processDrills() []drill {
 	front := deploymentOptions{apis: 2, front: true}
 	return []drill{
@@ -82,7 +81,6 @@ http {
 }
 `
 
-// startFront runs nginx in front of the API nodes.
 func (s *deployment) startFront() {
 	s.tb.Helper()
 	dir := filepath.Join(s.dir, "nginx")

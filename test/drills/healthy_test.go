@@ -70,7 +70,6 @@ func startServe(t *testing.T) []string {
 	return []string{admin}
 }
 
-// votersOf returns voters of a DAO of the demonstration.
 func votersOf(n *node, headers map[string]string) (identities []string) {
 	var voters []struct{ VoterIdentity string }
 	env.WantError(n.tb, nil, json.Unmarshal(ask(n.base+"/v2/daos/alderfold/voters?limit=100", headers).Data, &voters))

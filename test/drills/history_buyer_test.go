@@ -59,7 +59,6 @@ func (b *buyer) send(r *historyRun, random *rand.Rand, client int) {
 	b.pending = left
 }
 
-// pay sends a payment, and records it.
 func (r *historyRun) pay(base string, payment *historyPayment, client int) reply {
 	o := histories.Operation{Kind: histories.Pay, Client: client, Path: payment.path, Subject: payment.nonce}
 	headers := map[string]string{}

@@ -16,7 +16,6 @@ import (
 	"pnyx/test/histories"
 )
 
-// walkLimit is the number of ballots on a page of a walk.
 const walkLimit = 7
 
 // request sends a request and records it. Check reads the answer, and reports what is wrong. Statuses other than 200,
@@ -163,7 +162,6 @@ func walk(r *historyRun, random *rand.Rand, client int) {
 	}
 }
 
-// ballotRow is a row of a page or export of ballots.
 type ballotRow struct{ VoteID string }
 
 // castsIn returns the numbers of the ballots of a page.

@@ -12,7 +12,6 @@ import (
 	"pnyx/test/histories"
 )
 
-// historyFault is something that breaks in a history.
 type historyFault struct {
 	histories.Breakage
 
@@ -69,7 +68,6 @@ func ofOne(name string, lasts time.Duration, of func(*historyRun) []*node, break
 	})
 }
 
-// processFaults break what every deployment has.
 func processFaults() []historyFault {
 	apis, workers := func(r *historyRun) []*node { return r.apis }, func(r *historyRun) []*node { return r.workers }
 	mortal := func(all func(r *historyRun) []*node) func(r *historyRun) []*node {
@@ -105,7 +103,6 @@ func processFaults() []historyFault {
 	}
 }
 
-// redisFaults break a single Redis, and the ways to it.
 func redisFaults() []historyFault {
 	return ofRedis(
 		between("Redis is killed and comes back empty", 4*time.Second, func(r *historyRun) (breaks, mend func()) { return r.redis.Kill, r.redis.Restart }),
@@ -131,7 +128,6 @@ func flushed(r *historyRun, _ *rand.Rand) func() {
 	return nil
 }
 
-// sentinelFaults break a pair that Sentinels watch.
 func sentinelFaults() []historyFault {
 	failover := func(fail func(*env.RedisServer) (mend func())) func(r *historyRun, _ *rand.Rand) func() {
 		return func(r *historyRun, _ *rand.Rand) func() {
@@ -159,7 +155,6 @@ func sentinelFaults() []historyFault {
 	return faults
 }
 
-// clusterFaults break a Cluster.
 func clusterFaults() []historyFault {
 	faults := ofRedis(
 		breakage("Redis is flushed", 0, flushed),

@@ -36,7 +36,6 @@ type historyToken struct {
 	revoked, unclear bool
 }
 
-// administer runs a command on a token.
 func (p *partners) administer(r *historyRun, random *rand.Rand, client int) {
 	p.mu.Lock()
 	var live []*historyToken
@@ -77,7 +76,6 @@ func (p *partners) command(r *historyRun, o histories.Operation, change func(o *
 	})
 }
 
-// issuedToken is what the commands print.
 type issuedToken struct{ ID, Token string }
 
 // jsonStart finds the line of JSON after log lines.
@@ -175,7 +173,6 @@ func (p *partners) awaitMonths(r *historyRun, before time.Duration) {
 	}
 }
 
-// all returns copies of the tokens.
 func (p *partners) all() (tokens []historyToken) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -114,7 +114,6 @@ type subscriber struct {
 	refused map[string]bool
 }
 
-// subscribe adds a subscriber.
 func (r *historyRun) subscribe() *subscriber {
 	r.tb.Helper()
 	s := &subscriber{random: histories.Client(r.seed, -1), refused: map[string]bool{}}
