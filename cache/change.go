@@ -73,8 +73,7 @@ type FeedState struct {
 	Revision uint64
 	// VisibleThrough is the time up to which those are added that became visible.
 	VisibleThrough governance.Timestamp
-	// FullRevision is PublicationState.LastFullRevision when the versions of all lists of the feed
-	// were known to be in Redis; zero before the first full publication.
+	// FullRevision is LastFullRevision when all versions of the feed were in Redis; zero before the first.
 	FullRevision uint64
 }
 

@@ -171,8 +171,7 @@ func parseServer(u *url.URL) (endpoint, error) {
 // errValues replaces the errors of go-redis about values, which quote them.
 var errValues = errors.New("has a malformed value: want a number as database, durations such as 500ms, and whole numbers")
 
-// parseSentinels translates a URL into the form of go-redis, in which user and password
-// belong to the Sentinels.
+// parseSentinels makes the form of go-redis, in which user and password belong to the Sentinels.
 func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 	query := u.Query()
 	if query.Get("master") == "" {
@@ -223,8 +222,7 @@ func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	u.RawQuery = query.Encode()
 }
 
-// ownNames makes TLS verify each server by its own name: go-redis would verify all of them
-// by the name of the first host.
+// ownNames makes TLS verify each server by its own name, not all by the name of the first host.
 func ownNames(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil

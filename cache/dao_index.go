@@ -64,8 +64,7 @@ func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem
 	w.putDAO(ctx, v, item.DAOID, w.encode(v), matching, others)
 }
 
-// RemoveDAO removes a DAO from the index, unless a newer row is stored. The revision
-// stays in place of the row, so that a late write of an earlier one is refused.
+// RemoveDAO removes a DAO unless a newer row is stored. Its revision stays, to refuse an earlier write.
 func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) {
 	matching, others := listKeys(governance.DAOListItem{}) // together all
 	w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, append(matching, others...))
@@ -134,18 +133,14 @@ func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOLi
 }
 
 func decodeDAOPage(reply []any) (DAOIndexPage, error) {
-	page := DAOIndexPage{Items: []governance.DAOListItem{}}
-	for i, value := range reply {
-		if i == 0 {
-			state, err := decodeReply(value)
-			if errors.Is(err, ErrCorrupt) {
-				return DAOIndexPage{}, errLostOfIndex
-			} else if err != nil {
-				return DAOIndexPage{}, err
-			}
-			page.View = state
-			continue
-		}
+	state, err := decodeReply(reply[0]) // which is there, perhaps nil
+	if errors.Is(err, ErrCorrupt) {
+		return DAOIndexPage{}, errLostOfIndex
+	} else if err != nil {
+		return DAOIndexPage{}, err
+	}
+	page := DAOIndexPage{View: state, Items: []governance.DAOListItem{}}
+	for _, value := range reply[1:] {
 		item, err := decodeRow(value)
 		if err != nil {
 			return DAOIndexPage{}, errLostOfIndex

@@ -106,33 +106,32 @@ func instrument(client redis.UniversalClient, i Instruments) {
 // measure is a hook of the client that records metrics and traces.
 type measure struct {
 	tracer   *telemetry.Tracer
-	duration map[operation]prometheus.Observer
-	errors   map[operation]map[errorClass]prometheus.Counter
+	duration prometheus.ObserverVec
+	errors   *prometheus.CounterVec
 }
 
+// newMeasure makes all series, so that they are shown before the first command.
 func newMeasure(i Instruments) *measure {
 	duration := telemetry.Histograms(i.Metrics, telemetry.Latency("pnyx_redis_duration_seconds",
 		"Duration of Redis commands, by purpose of the client and operation."), "client", "operation")
 	failures := telemetry.Counters(i.Metrics, "pnyx_redis_errors_total",
 		"Redis commands that failed, by client, operation and reason: timeout, pool, network, server.", "client", "operation", "reason")
-	m := &measure{
-		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
-	}
+	client := prometheus.Labels{"client": i.Client}
+	m := &measure{i.Tracer, duration.MustCurryWith(client), failures.MustCurryWith(client)}
 	for _, op := range []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther} {
-		m.duration[op] = duration.WithLabelValues(i.Client, string(op))
-		m.errors[op] = map[errorClass]prometheus.Counter{}
+		m.duration.WithLabelValues(string(op))
 		for _, reason := range []errorClass{errorTimeout, errorPool, errorNetwork, errorServer} {
-			m.errors[op][reason] = failures.WithLabelValues(i.Client, string(op), string(reason))
+			m.errors.WithLabelValues(string(op), string(reason))
 		}
 	}
 	return m
 }
 
 func (m *measure) record(op operation, began time.Time, span telemetry.Span, err error) {
-	m.duration[op].Observe(time.Since(began).Seconds())
+	m.duration.WithLabelValues(string(op)).Observe(time.Since(began).Seconds())
 	// Older servers do not know every command of the handshake.
 	if reason := classOf(err); reason != "" && (op != opConnect || reason != errorServer) {
-		m.errors[op][reason].Inc()
+		m.errors.WithLabelValues(string(op), string(reason)).Inc()
 		span.SetError(string(reason))
 	}
 	span.End()

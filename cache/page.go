@@ -44,8 +44,7 @@ func NewPageRequest(q query.Page) PageRequest {
 	return PageRequest{Kind: q.Kind(), Scope: q.Scope(), Query: encoded.Bytes()}
 }
 
-// Decode reads the query. A field that it does not know is an error: a node of a newer
-// version requests a page that this process would build incorrectly.
+// Decode reads the query. A field of a newer version is an error: the page would be built incorrectly.
 func (r PageRequest) Decode(q any) error {
 	decoder := msgpack.NewDecoder(bytes.NewReader(r.Query))
 	decoder.SetCustomStructTag("param")

@@ -18,8 +18,7 @@ import (
 // PublicationState says what is published, from the first complete full publication to a flush of Redis.
 type PublicationState struct {
 	Revision uint64 `msgpack:"revision"`
-	// CommittedThrough is the commit time up to which every batch is published, in
-	// microseconds by the clock of the warehouse.
+	// CommittedThrough is up to which commit time, in microseconds of the warehouse, all is published.
 	CommittedThrough int64 `msgpack:"committedThrough"`
 	// HeartbeatAt is when the worker last checked for changes: everything that it was told
 	// of before is published, and an unannounced batch if it is a few seconds older.
@@ -154,9 +153,8 @@ func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err err
 	return token, runScript(ctx, l, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
 }
 
-// SetPublicationState stores the state of publication: with the token of
-// BeginFullPublication after a full publication, with "" to replace an existing state.
-// The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
+// SetPublicationState stores the state of publication, after a full publication with the token of its begin, or with ""
+// to replace one. The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
 func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, token string) error {
 	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
 	return runScript(ctx, l, setState, keys, Encode(&p), token)

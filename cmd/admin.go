@@ -135,9 +135,8 @@ func (n *node) startAdmin() {
 	n.undo.add(server.Close) // whoever takes a profile would delay the end
 }
 
-// onlyPrivateHosts refuses requests whose Host is a name that another party may own: its owner could
-// let it resolve to the listener, and a page in a browser of this network read the answers. The host
-// in listen is accepted.
+// onlyPrivateHosts refuses requests whose Host, but for that in listen, another party may own and let resolve to
+// the listener: a page in a browser of this network could read the answers.
 func onlyPrivateHosts(listen string, next http.Handler) http.Handler {
 	own, _, _ := net.SplitHostPort(listen) // empty where every address is meant
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,8 +21,7 @@ import (
 	"pnyx/reference"
 )
 
-// apiCommand runs an API node alone. It needs REDIS_URL, because an embedded Redis
-// would stay empty without a worker in the same process.
+// apiCommand needs REDIS_URL: an embedded Redis would stay empty without a worker in the process.
 func apiCommand() *cobra.Command {
 	// Collecting garbage more often takes a fifth off the peak memory, and nothing measurable off the rate.
 	const apiGCPercent = 40
@@ -40,9 +39,8 @@ func apiCommand() *cobra.Command {
 	}
 }
 
-// startAPI serves the API on the node's listener until the node stops. It returns before the first request
-// is served. The limiter has a connection of its own to redisURL, whose short timeout does not apply to
-// reads of pages.
+// startAPI serves the API until the node stops, and returns before the first request. The limiter has a connection
+// of its own to redisURL, whose short timeout does not apply to reads of pages.
 func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	settings := n.cfg.Access
 	store.Instrument(n.redisInstruments("api"))

@@ -8,8 +8,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// engineCommand downloads the embedded ClickHouse ahead of the first start, unless PNYX_ENGINE_LIB names
-// one. Progress goes to standard error, the path to standard output, for scripts.
+// engineCommand prints progress to standard error, and the path to standard output, for scripts.
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "engine",

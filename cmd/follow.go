@@ -73,8 +73,7 @@ func (n *node) checkSourcesFile() error {
 	return nil
 }
 
-// startFollower follows what the sources file names, if there is one, and its changes, until the node
-// stops. A file that is refused is logged, and what was followed before is followed on.
+// startFollower follows the sources file, if there is one. A later one that is refused is logged.
 func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, redisURL string) error {
 	path := n.cfg.Follow.Sources
 	if path == "" {

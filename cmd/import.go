@@ -104,8 +104,7 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, and prints a report, also after an import that failed. It returns errRejected when files
-// or, unless tolerated, records were rejected.
+// runImport prints a report, also of a failure, and returns errRejected for what was, unless tolerated.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(func() string { return progressLine(options.Progress.Snapshot()) })

@@ -19,8 +19,7 @@ import (
 	"pnyx/worker/account"
 )
 
-// node is one long-running process, which serve, serveAPI, serveWorker and serveFollower wire from its roles.
-// Parts stop in the reverse order of their start.
+// node is one long-running process. Its parts stop in the reverse order of their start.
 type node struct {
 	*session
 	registry *prometheus.Registry

@@ -105,8 +105,7 @@ func startExisting(ctx context.Context, s *session) (engine.Instance, error) {
 	return startEngine(ctx, s)
 }
 
-// awaitEngine returns the engine that runs on the data folder, or the one that start returns if none
-// does. It waits for a process that starts or stops one.
+// awaitEngine returns the engine that runs on the data folder, or that start returns, once nobody stops one.
 func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance, error) {
 	quiet := *s
 	quiet.cfg.SQL.Listen = "" // analysts connect to a process that stays

@@ -56,8 +56,7 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	return gate, nil
 }
 
-// routePrices returns the price of each paid route by its id, as decimal text. An override for an unknown or free
-// route is an error, because it would have no effect, and so are two for one.
+// routePrices returns the price of each paid route. An override without effect is an error, and so are two.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range routes.All() {

@@ -156,8 +156,7 @@ func service(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// task adapts a command that does one thing and exits. It logs only warnings and errors unless another
-// level than info is set.
+// task adapts a command that does one thing, and logs only warnings unless another level than info is set.
 func task(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()

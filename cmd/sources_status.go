@@ -28,7 +28,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxShownError bounds an error, which is wrapped: its end is the cause.
+// maxShownPosition bounds a position, maxShownError an error, which is wrapped: its end is the cause.
 const maxShownPosition, maxShownError = 48, 400
 
 func sourcesStatusCommand() *cobra.Command {

@@ -86,8 +86,7 @@ func readQuery(in io.Reader, args []string, file string) (string, error) {
 	return string(text), nil
 }
 
-// serverFormat returns ClickHouse's name of a format. escape says that the format is for people, so that
-// control characters are escaped wherever the result goes.
+// serverFormat returns ClickHouse's name of a format. escape is set for those that people read.
 func serverFormat(name string) (format string, escape bool) {
 	switch name {
 	case "table":

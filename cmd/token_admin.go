@@ -182,8 +182,7 @@ type shownToken struct {
 	State         string                `json:"state"`
 }
 
-// printNewToken prints a new token: its plain text alone, for TOKEN=$(pnyx token issue …), and what it
-// is to errOut, or all as one JSON object.
+// printNewToken prints the plain text alone, for TOKEN=$(pnyx token issue …), or all as one JSON object.
 func printNewToken(out, errOut io.Writer, t stored.Token, raw string, asJSON bool) error {
 	if asJSON {
 		seen := shownTokenOf(t)

@@ -39,8 +39,7 @@ worker only builds pages, so the number of such workers can follow the load.`,
 	return cmd
 }
 
-// startWorker publishes to the Redis at url, writes the accounts and builds pages on demand until the node
-// stops; with fillsOnly it only builds pages.
+// startWorker publishes to the Redis at url until the node stops; with fillsOnly it only builds pages.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bool) error {
 	options := worker.Options{FillsOnly: fillsOnly}
 	if !fillsOnly {
@@ -65,8 +64,7 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	return nil
 }
 
-// startPurger runs the purger of the caches in front of the API, if there are any, and returns the
-// function that passes it tags, which does not block.
+// startPurger returns what passes tags to the caches in front of the API, if any, and does not block.
 func (n *node) startPurger() (func([]cache.Tag), error) {
 	settings := n.cfg.Purge
 	if settings.Kind == "" {

@@ -17,12 +17,7 @@ type Purge struct {
 type SecretURLs string
 
 // All returns the URLs with their passwords.
-func (u SecretURLs) All() []string {
-	if u == "" {
-		return nil
-	}
-	return strings.Split(string(u), ",")
-}
+func (u SecretURLs) All() []string { return Secret(u).All() }
 
 // String returns the URLs with their passwords masked.
 func (u SecretURLs) String() string {

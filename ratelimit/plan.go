@@ -103,9 +103,8 @@ const (
 	ContractPayment Bucket = "contract-payment"
 )
 
-// PaymentRate returns how many payments one address may send to one node before any work is done
-// for them: the bucket Payment holds for all, and is more than one payer may spend; ContractPayment
-// holds in addition for payments that only the facilitator can check.
+// PaymentRate returns how many payments one address may send to one node: Payment holds for all, ContractPayment
+// in addition for those that only the facilitator can check.
 func PaymentRate(b Bucket) Rate {
 	if b == ContractPayment {
 		return Rate{20, 5}

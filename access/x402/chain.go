@@ -131,8 +131,7 @@ func (c *chain) uses(ctx context.Context, p governance.Payment) ([]log, error) {
 	return uses, err
 }
 
-// transferred reports whether the event after the use is the transfer to the payee: one elsewhere in the
-// transaction could belong to another payment.
+// transferred reports whether the event after the use is the transfer: another one may be of another payment.
 func (c *chain) transferred(ctx context.Context, use log, p governance.Payment) (bool, error) {
 	var receipt struct {
 		Status string `json:"status"`

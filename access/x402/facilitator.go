@@ -68,8 +68,7 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	}, nil
 }
 
-// verify requests whether a payment could be charged, once more after a failed connection. vouched means that
-// the payment is known to be signed by its payer.
+// verify requests, again after a failed connection, whether a payment, vouched for or not, could be charged.
 func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
 	defer cancel()

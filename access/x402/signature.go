@@ -33,8 +33,7 @@ func (a authorization) digest(r Requirements) []byte {
 	return abi.Keccak([]byte{0x19, 0x01}, domain, message)
 }
 
-// isSigned reports whether the plain account that pays has signed the authorization, by
-// the rules of the token's contract: s is in the lower half of its range.
+// isSigned reports, by the rules of the token's contract, whether the plain account that pays has signed.
 func (p exactPayload) isSigned(r Requirements) bool {
 	raw, err := hex.DecodeString(p.Signature[2:])
 	if err != nil || len(raw) != plainSignatureBytes {

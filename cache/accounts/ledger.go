@@ -52,8 +52,7 @@ func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
 	return count == 1, cache.WrapError(err)
 }
 
-// RequirePaymentRestore records that Redis may lack payments of the ledger.
-// ClaimPayment returns ErrNotRestored until RestorePayments has run.
+// RequirePaymentRestore lets ClaimPayment return ErrNotRestored until RestorePayments has run.
 func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return cache.WrapError(cache.Client(s.conn).Del(ctx, string(paymentRestoredKey)).Err())
 }
@@ -88,8 +87,7 @@ func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, er
 // way. A node that began to work on it before the flush takes the lease for its own.
 const restoredOwner = "restored"
 
-// restoredLeaseTTL is how long after its last change a restored payment stays leased: more
-// than a node takes for a settlement by the default timeouts.
+// restoredLeaseTTL is how long a restored payment stays leased: more than a settlement takes by default.
 const restoredLeaseTTL = time.Minute
 
 // restorePayment writes a payment unless its stored state is at least as far: claimed (c), then in

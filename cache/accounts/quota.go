@@ -19,8 +19,7 @@ local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 if used < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2]) end
 return 0`)
 
-// RaiseQuotas raises the counts of a month, by caller, to at least the given values. It
-// restores the counts that a flushed Redis has lost and never lowers one.
+// RaiseQuotas restores the counts of a month, by caller, that a flushed Redis has lost, and lowers none.
 func (s *Store) RaiseQuotas(ctx context.Context, month string, used map[string]int64) error {
 	pipe := cache.Client(s.conn).Pipeline()
 	for caller, count := range used {

@@ -15,8 +15,7 @@ import (
 
 // Options configure a Redis.
 type Options struct {
-	// DataDir is the folder of the socket and of what is saved; empty means a temporary folder.
-	// The caller has locked it: two servers must not share a socket.
+	// DataDir is the folder of the socket and of what is saved, which the caller has locked; empty for a temporary one.
 	DataDir string
 	Logger  *slog.Logger
 }
