@@ -23,10 +23,9 @@ func ChangeKinds() []ChangeKind {
 
 // Change says that what has a key was published, differs or is gone since.
 type Change struct {
-	Kind ChangeKind `json:"kind"`
-	// Key is the key or id: a proposal's, a DAO's, a topic's, an event's or a signal's.
-	Key   string `json:"key"`
-	DAOID string `json:"daoId"`
+	Kind  ChangeKind `json:"kind"`
+	Key   string     `json:"key"`
+	DAOID string     `json:"daoId"`
 	// ChangedAt is when the publication read its data: meta.dataAsOf of answers that have the
 	// change is not before it.
 	ChangedAt Timestamp `json:"changedAt"`

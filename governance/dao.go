@@ -26,10 +26,8 @@ type LatestSync struct {
 
 // DAOListItem is one row of the DAO list.
 type DAOListItem struct {
-	DAOID string `json:"daoId" msgpack:"daoId"`
-	Name  string `json:"name" msgpack:"name"`
-	// Flagged is true if the provider marks the DAO's spaces as spam: it is in no list unless
-	// asked for, and its proposals are spam.
+	DAOID              string         `json:"daoId" msgpack:"daoId"`
+	Name               string         `json:"name" msgpack:"name"`
 	Flagged            bool           `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	HasVoteData        bool           `json:"hasVoteData" msgpack:"hasVoteData"`
 	HasForumData       bool           `json:"hasForumData" msgpack:"hasForumData"`
@@ -57,8 +55,7 @@ type LatestActivity struct {
 type DAODetail struct {
 	DAOID string `json:"daoId" msgpack:"daoId"`
 	Name  string `json:"name" msgpack:"name"`
-	// Flagged is true if the provider marks the DAO's spaces as spam: it is in no list unless
-	// asked for, and its proposals are spam.
+	// Flagged is true for spam: the proposals of the DAO are spam as well.
 	Flagged            bool           `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	CoverageStatus     Coverage       `json:"coverageStatus" msgpack:"coverageStatus"`
 	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus" msgpack:"voteCoverageStatus"`

@@ -40,8 +40,7 @@ func (s DelegationScope) String() string {
 
 // Delegate is one row of a DAO's ranking of delegates.
 type Delegate struct {
-	Rank uint64 `json:"rank" msgpack:"rank"`
-	// VoterIdentity is the delegate, see VoterIdentity.
+	Rank          uint64     `json:"rank" msgpack:"rank"`
 	VoterIdentity string     `json:"voterIdentity" msgpack:"voterIdentity"`
 	VoterName     *VoterName `json:"voterName" msgpack:"voterName"`
 	DelegationScope
@@ -63,7 +62,6 @@ type BallotsOfLast struct {
 type DelegatedPower struct {
 	DAOID *string `json:"daoId" msgpack:"daoId"`
 	DelegationScope
-	// VotingPower, Delegators and ShareOfSupply are as in Delegate.
 	VotingPower   *Decimal `json:"votingPower" msgpack:"votingPower"`
 	Delegators    *Decimal `json:"delegators" msgpack:"delegators"`
 	ShareOfSupply *Decimal `json:"shareOfSupply" msgpack:"shareOfSupply"`

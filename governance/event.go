@@ -33,12 +33,9 @@ type EventType string
 
 // Event is one row of the lifecycle event timeline.
 type Event struct {
-	// EventID is the id of the event, see EventID.
-	EventID   string    `json:"eventId" msgpack:"eventId"`
-	EventType EventType `json:"eventType" msgpack:"eventType"`
-	// EventTimeMs is when the event happened, as exactly as EventTimeConfidence says.
-	EventTimeMs Timestamp `json:"eventTimeMs" msgpack:"eventTimeMs"`
-	// EventTimeConfidence says how EventTimeMs is known.
+	EventID             string       `json:"eventId" msgpack:"eventId"`
+	EventType           EventType    `json:"eventType" msgpack:"eventType"`
+	EventTimeMs         Timestamp    `json:"eventTimeMs" msgpack:"eventTimeMs"`
 	EventTimeConfidence Confidence   `json:"eventTimeConfidence" msgpack:"eventTimeConfidence"`
 	DAOID               string       `json:"daoId" msgpack:"daoId"`
 	DAOName             string       `json:"daoName" msgpack:"daoName"`

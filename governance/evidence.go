@@ -16,8 +16,7 @@ type Evidence struct {
 type EvidenceProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	Title       *string     `json:"title" msgpack:"title"`
-	// SourceURL is the address of the page upstream; null where unknown.
-	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
+	SourceURL   *string     `json:"sourceUrl" msgpack:"sourceUrl"`
 }
 
 // Provenance says where one field came from, and when it was seen there.

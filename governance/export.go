@@ -101,16 +101,15 @@ type DAOExportRow struct {
 
 // BallotExport lists the parts of all ballots of a proposal, as they were at one moment.
 type BallotExport struct {
-	ProposalKey ProposalKey `json:"proposalKey"`
-	Revision    string      `json:"revision"`
-	Votes       Decimal     `json:"votes"`
-	VotingPower Decimal     `json:"votingPower"`
-	Basis       *Basis      `json:"basis"`
-	Totals      *VoteTotals `json:"totals"`
-	Flagged     bool        `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
-	Final       bool        `json:"final"`
-	// Parts are the parts, in their order; empty without votes.
-	Parts []ExportPart `json:"parts"`
+	ProposalKey ProposalKey  `json:"proposalKey"`
+	Revision    string       `json:"revision"`
+	Votes       Decimal      `json:"votes"`
+	VotingPower Decimal      `json:"votingPower"`
+	Basis       *Basis       `json:"basis"`
+	Totals      *VoteTotals  `json:"totals"`
+	Flagged     bool         `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
+	Final       bool         `json:"final"`
+	Parts       []ExportPart `json:"parts"`
 }
 
 // ExportPart is a part of an export.

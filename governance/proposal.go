@@ -6,19 +6,18 @@ import (
 
 // ProposalListItem is one row of the proposal list.
 type ProposalListItem struct {
-	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Identity    Identity    `json:"identity" msgpack:"identity"`
-	Title       *string     `json:"title" msgpack:"title"`
-	// SourceURL is the address of the page upstream; null where unknown.
-	SourceURL       *string    `json:"sourceUrl" msgpack:"sourceUrl"`
-	LifecycleStatus Lifecycle  `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
-	Outcome         Outcome    `json:"outcome" msgpack:"outcome"`
-	EndAt           *Timestamp `json:"endAt" msgpack:"endAt"`
-	StartAt         *Timestamp `json:"startAt" msgpack:"startAt"`
-	CreatedAt       *Timestamp `json:"createdAt" msgpack:"createdAt"`
-	ProposerID      *string    `json:"proposerId" msgpack:"proposerId"`
-	CoverageStatus  Coverage   `json:"coverageStatus" msgpack:"coverageStatus"`
-	Flagged         bool       `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
+	ProposalKey     ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	Identity        Identity    `json:"identity" msgpack:"identity"`
+	Title           *string     `json:"title" msgpack:"title"`
+	SourceURL       *string     `json:"sourceUrl" msgpack:"sourceUrl"`
+	LifecycleStatus Lifecycle   `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
+	Outcome         Outcome     `json:"outcome" msgpack:"outcome"`
+	EndAt           *Timestamp  `json:"endAt" msgpack:"endAt"`
+	StartAt         *Timestamp  `json:"startAt" msgpack:"startAt"`
+	CreatedAt       *Timestamp  `json:"createdAt" msgpack:"createdAt"`
+	ProposerID      *string     `json:"proposerId" msgpack:"proposerId"`
+	CoverageStatus  Coverage    `json:"coverageStatus" msgpack:"coverageStatus"`
+	Flagged         bool        `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 }
 
 // ProposalCandidate is a proposal that a resolve request may mean.
@@ -38,27 +37,23 @@ type Match struct {
 
 // ProposalDetail is the payload of one proposal. What upstream does not state is null.
 type ProposalDetail struct {
-	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Identity    Identity    `json:"identity" msgpack:"identity"`
-	Title       *string     `json:"title" msgpack:"title"`
-	BodyText    *string     `json:"bodyText" msgpack:"bodyText"`
-	// ProposerID identifies the proposer; null where unknown.
-	ProposerID *string `json:"proposerId" msgpack:"proposerId"`
-	// SourceURL is the address of the page upstream; null where unknown.
-	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
-	// DiscussionURL is the address of the discussion; null where upstream states none.
-	DiscussionURL   *string    `json:"discussionUrl" msgpack:"discussionUrl"`
-	LifecycleStatus Lifecycle  `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
-	Outcome         Outcome    `json:"outcome" msgpack:"outcome"`
-	Choices         []Choice   `json:"choices" msgpack:"choices"`
-	QuorumRaw       *string    `json:"quorumRaw" msgpack:"quorumRaw"`
-	StartAt         *Timestamp `json:"startAt" msgpack:"startAt"`
-	EndAt           *Timestamp `json:"endAt" msgpack:"endAt"`
-	CreatedAt       *Timestamp `json:"createdAt" msgpack:"createdAt"`
-	UpdatedAt       *Timestamp `json:"updatedAt" msgpack:"updatedAt"`
-	VoteType        *string    `json:"voteType" msgpack:"voteType"`
-	// Flagged is true if the provider marks the proposal as spam: it is in no list unless asked
-	// for, and in no sum.
+	ProposalKey     ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	Identity        Identity    `json:"identity" msgpack:"identity"`
+	Title           *string     `json:"title" msgpack:"title"`
+	BodyText        *string     `json:"bodyText" msgpack:"bodyText"`
+	ProposerID      *string     `json:"proposerId" msgpack:"proposerId"`
+	SourceURL       *string     `json:"sourceUrl" msgpack:"sourceUrl"`
+	DiscussionURL   *string     `json:"discussionUrl" msgpack:"discussionUrl"`
+	LifecycleStatus Lifecycle   `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
+	Outcome         Outcome     `json:"outcome" msgpack:"outcome"`
+	Choices         []Choice    `json:"choices" msgpack:"choices"`
+	QuorumRaw       *string     `json:"quorumRaw" msgpack:"quorumRaw"`
+	StartAt         *Timestamp  `json:"startAt" msgpack:"startAt"`
+	EndAt           *Timestamp  `json:"endAt" msgpack:"endAt"`
+	CreatedAt       *Timestamp  `json:"createdAt" msgpack:"createdAt"`
+	UpdatedAt       *Timestamp  `json:"updatedAt" msgpack:"updatedAt"`
+	VoteType        *string     `json:"voteType" msgpack:"voteType"`
+	// Flagged is true for spam, which is in no list unless asked for, and in no sum.
 	Flagged bool             `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	Related RelatedEndpoints `json:"related" msgpack:"related"`
 }

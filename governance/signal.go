@@ -7,20 +7,17 @@ type SignalType string
 
 // Signal is something that deserves attention: a curated signal in the API contract.
 type Signal struct {
-	// SignalID is the id of the signal, see SignalID.
-	SignalID   string     `json:"signalId" msgpack:"signalId"`
-	SignalType SignalType `json:"signalType" msgpack:"signalType"`
-	Priority   Priority   `json:"priority" msgpack:"priority"`
-	// Actionability says what a reader can do; Expired once the deadline has passed.
-	Actionability string `json:"actionability" msgpack:"actionability"`
-	DAOID         string `json:"daoId" msgpack:"daoId"`
-	Title         string `json:"title" msgpack:"title"`
-	Summary       string `json:"summary" msgpack:"summary"`
-	// SourceURL is the address of the page upstream; null where unknown.
-	SourceURL    *string      `json:"sourceUrl" msgpack:"sourceUrl"`
-	DeadlineAtMs *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
-	Severity     string       `json:"severity" msgpack:"severity"`
-	ProposalKey  *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	SignalID      string       `json:"signalId" msgpack:"signalId"`
+	SignalType    SignalType   `json:"signalType" msgpack:"signalType"`
+	Priority      Priority     `json:"priority" msgpack:"priority"`
+	Actionability string       `json:"actionability" msgpack:"actionability"`
+	DAOID         string       `json:"daoId" msgpack:"daoId"`
+	Title         string       `json:"title" msgpack:"title"`
+	Summary       string       `json:"summary" msgpack:"summary"`
+	SourceURL     *string      `json:"sourceUrl" msgpack:"sourceUrl"`
+	DeadlineAtMs  *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
+	Severity      string       `json:"severity" msgpack:"severity"`
+	ProposalKey   *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Evidence is a JSON object: the figures that the signal follows from, kept as
 	// text so that imported numbers keep every digit.
 	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`

@@ -2,34 +2,29 @@ package governance
 
 // ForumTopic is one row of the forum topic list.
 type ForumTopic struct {
-	TopicKey TopicKey `json:"topicKey" msgpack:"topicKey"`
-	Identity Identity `json:"identity" msgpack:"identity"`
-	Title    string   `json:"title" msgpack:"title"`
-	Summary  *string  `json:"summary" msgpack:"summary"`
-	URL      string   `json:"url" msgpack:"url"`
-	// Author is the user who opened the topic; null where unknown.
-	Author *string `json:"author" msgpack:"author"`
-	// Category is the name of the forum category; null for none.
-	Category       *string  `json:"category" msgpack:"category"`
-	Tags           []string `json:"tags" msgpack:"tags"`
-	RelevanceScore int      `json:"relevanceScore" msgpack:"relevanceScore"`
-	Replies        Decimal  `json:"replies" msgpack:"replies"`
-	Posts          Decimal  `json:"posts" msgpack:"posts"`
-	Likes          Decimal  `json:"likes" msgpack:"likes"`
-	Views          Decimal  `json:"views" msgpack:"views"`
-	// CreatedAt is when it was created; null where unknown.
-	CreatedAt *Timestamp `json:"createdAt" msgpack:"createdAt"`
-	// UpdatedAt is when it last changed; null where unknown.
-	UpdatedAt *Timestamp `json:"updatedAt" msgpack:"updatedAt"`
+	TopicKey       TopicKey   `json:"topicKey" msgpack:"topicKey"`
+	Identity       Identity   `json:"identity" msgpack:"identity"`
+	Title          string     `json:"title" msgpack:"title"`
+	Summary        *string    `json:"summary" msgpack:"summary"`
+	URL            string     `json:"url" msgpack:"url"`
+	Author         *string    `json:"author" msgpack:"author"`
+	Category       *string    `json:"category" msgpack:"category"`
+	Tags           []string   `json:"tags" msgpack:"tags"`
+	RelevanceScore int        `json:"relevanceScore" msgpack:"relevanceScore"`
+	Replies        Decimal    `json:"replies" msgpack:"replies"`
+	Posts          Decimal    `json:"posts" msgpack:"posts"`
+	Likes          Decimal    `json:"likes" msgpack:"likes"`
+	Views          Decimal    `json:"views" msgpack:"views"`
+	CreatedAt      *Timestamp `json:"createdAt" msgpack:"createdAt"`
+	UpdatedAt      *Timestamp `json:"updatedAt" msgpack:"updatedAt"`
 }
 
 // ForumTopicDetail is the payload of one forum topic: the fields of its row in the
 // list, and what a list leaves out.
 type ForumTopicDetail struct {
 	ForumTopic
-	BodyText     *string  `json:"bodyText" msgpack:"bodyText"`
-	Participants *Decimal `json:"participants" msgpack:"participants"`
-	// LastPostAt is the time of the last post; null where unknown.
+	BodyText         *string           `json:"bodyText" msgpack:"bodyText"`
+	Participants     *Decimal          `json:"participants" msgpack:"participants"`
 	LastPostAt       *Timestamp        `json:"lastPostAt" msgpack:"lastPostAt"`
 	RelatedProposals []RelatedProposal `json:"relatedProposals" msgpack:"relatedProposals"`
 }

@@ -58,19 +58,16 @@ type VoteTotals struct {
 
 // Quorum compares the power that counts towards it with what is needed.
 type Quorum struct {
-	Raw      string  `json:"raw" msgpack:"raw"`
-	Progress Decimal `json:"progress" msgpack:"progress"`
-	// Reached says whether the quorum is reached; null where ballots that are missing may reach it.
-	Reached *bool      `json:"reached" msgpack:"reached"`
-	Type    QuorumType `json:"type" msgpack:"type"`
+	Raw      string     `json:"raw" msgpack:"raw"`
+	Progress Decimal    `json:"progress" msgpack:"progress"`
+	Reached  *bool      `json:"reached" msgpack:"reached"`
+	Type     QuorumType `json:"type" msgpack:"type"`
 }
 
 // ChoiceTotal is what one choice received.
 type ChoiceTotal struct {
-	// Key is the key of the choice, see Choice.
-	Key   string `json:"key" msgpack:"key"`
-	Label string `json:"label" msgpack:"label"`
-	// Votes is the number of votes that support the choice; null where upstream does not state it.
+	Key         string   `json:"key" msgpack:"key"`
+	Label       string   `json:"label" msgpack:"label"`
 	Votes       *Decimal `json:"votes" msgpack:"votes"`
 	VotingPower Decimal  `json:"votingPower" msgpack:"votingPower"`
 }
@@ -83,11 +80,9 @@ type Ballot struct {
 
 // ExportedBallot is a ballot as exports have it, which do not change with the names of voters.
 type ExportedBallot struct {
-	VoteID string `json:"voteId" msgpack:"voteId"`
-	// VoterIdentity is the voter, see VoterIdentity.
-	VoterIdentity string  `json:"voterIdentity" msgpack:"voterIdentity"`
-	VoterAddress  *string `json:"voterAddress" msgpack:"voterAddress"`
-	// ChoiceKey is the key of the single choice; null for ballots of several choices.
+	VoteID          string      `json:"voteId" msgpack:"voteId"`
+	VoterIdentity   string      `json:"voterIdentity" msgpack:"voterIdentity"`
+	VoterAddress    *string     `json:"voterAddress" msgpack:"voterAddress"`
 	ChoiceKey       *string     `json:"choiceKey" msgpack:"choiceKey"`
 	Choice          ChoiceLabel `json:"choice" msgpack:"choice"`
 	Invalid         bool        `json:"invalid" msgpack:"invalid"`

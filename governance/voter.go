@@ -2,8 +2,7 @@ package governance
 
 // DAOVoter is one row of a DAO's ranking by voting power.
 type DAOVoter struct {
-	Rank uint64 `json:"rank" msgpack:"rank"`
-	// VoterIdentity is the voter, see VoterIdentity.
+	Rank             uint64     `json:"rank" msgpack:"rank"`
 	VoterIdentity    string     `json:"voterIdentity" msgpack:"voterIdentity"`
 	VoterAddress     *string    `json:"voterAddress" msgpack:"voterAddress"`
 	VoterName        *VoterName `json:"voterName" msgpack:"voterName"`
@@ -14,7 +13,6 @@ type DAOVoter struct {
 
 // VoterProfile is the payload of one voter over all DAOs; its sums are the sums of its DAOs.
 type VoterProfile struct {
-	// VoterIdentity is the voter, see VoterIdentity.
 	VoterIdentity    string           `json:"voterIdentity" msgpack:"voterIdentity"`
 	VoterAddress     *string          `json:"voterAddress" msgpack:"voterAddress"`
 	VoterName        *VoterName       `json:"voterName" msgpack:"voterName"`
@@ -28,32 +26,28 @@ type VoterProfile struct {
 
 // VoterDAO is what a voter did in one DAO.
 type VoterDAO struct {
-	DAOID            string  `json:"daoId" msgpack:"daoId"`
-	VoteCount        Decimal `json:"voteCount" msgpack:"voteCount"`
-	ProposalCount    Decimal `json:"proposalCount" msgpack:"proposalCount"`
-	TotalVotingPower Decimal `json:"totalVotingPower" msgpack:"totalVotingPower"`
-	// FirstVoteAt is the time of the first ballot; null where unknown.
-	FirstVoteAt *Timestamp `json:"firstVoteAt" msgpack:"firstVoteAt"`
-	// LastVoteAt is the time of the latest ballot; null where unknown.
-	LastVoteAt *Timestamp `json:"lastVoteAt" msgpack:"lastVoteAt"`
+	DAOID            string     `json:"daoId" msgpack:"daoId"`
+	VoteCount        Decimal    `json:"voteCount" msgpack:"voteCount"`
+	ProposalCount    Decimal    `json:"proposalCount" msgpack:"proposalCount"`
+	TotalVotingPower Decimal    `json:"totalVotingPower" msgpack:"totalVotingPower"`
+	FirstVoteAt      *Timestamp `json:"firstVoteAt" msgpack:"firstVoteAt"`
+	LastVoteAt       *Timestamp `json:"lastVoteAt" msgpack:"lastVoteAt"`
 }
 
 // VoterVote is one row of a voter's history.
 type VoterVote struct {
-	Proposal VotedProposal `json:"proposal" msgpack:"proposal"`
-	// ChoiceKey is the key of the single choice; null for ballots of several choices.
-	ChoiceKey       *string     `json:"choiceKey" msgpack:"choiceKey"`
-	Choice          ChoiceLabel `json:"choice" msgpack:"choice"`
-	Invalid         bool        `json:"invalid" msgpack:"invalid"`
-	VotingPower     Decimal     `json:"votingPower" msgpack:"votingPower"`
-	VotedAt         *Timestamp  `json:"votedAt" msgpack:"votedAt"`
-	TransactionHash *string     `json:"transactionHash" msgpack:"transactionHash"`
+	Proposal        VotedProposal `json:"proposal" msgpack:"proposal"`
+	ChoiceKey       *string       `json:"choiceKey" msgpack:"choiceKey"`
+	Choice          ChoiceLabel   `json:"choice" msgpack:"choice"`
+	Invalid         bool          `json:"invalid" msgpack:"invalid"`
+	VotingPower     Decimal       `json:"votingPower" msgpack:"votingPower"`
+	VotedAt         *Timestamp    `json:"votedAt" msgpack:"votedAt"`
+	TransactionHash *string       `json:"transactionHash" msgpack:"transactionHash"`
 }
 
 // VotedProposal names a proposal in a voter's history.
 type VotedProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	Title       *string     `json:"title" msgpack:"title"`
-	// Flagged is true if the provider marks the proposal as spam: its ballots are in no sum.
-	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
+	Flagged     bool        `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 }
