@@ -41,7 +41,7 @@ func NewPageRequest(q query.Page) PageRequest {
 	if err := encoder.Encode(q); err != nil {
 		panic(fmt.Sprintf("encode a query of %s: %v", q.Kind(), err))
 	}
-	return PageRequest{Kind: q.Kind(), Scope: q.Scope(), Query: encoded.Bytes()}
+	return PageRequest{Kind: q.Kind(), Scope: query.ScopeOf(q), Query: encoded.Bytes()}
 }
 
 // Decode reads the query. A field of a newer version is an error: the page would be built incorrectly.

@@ -15,7 +15,6 @@ const (
 
 // Ballots selects ballots of one proposal.
 type Ballots struct {
-	// Proposal is the proposal whose ballots are listed.
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 	Order    BallotOrder            `param:"order" default:"power" doc:"Highest power first, or newest first." example:"time"`
 
@@ -25,7 +24,7 @@ type Ballots struct {
 // Kind implements Page.
 func (Ballots) Kind() Kind { return KindBallots }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Ballots) Scope() Scope { return Scope{KindBallots, string(q.Proposal)} }
 
 // BallotPosition is a place in an order of ballots.

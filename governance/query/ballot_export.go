@@ -8,19 +8,14 @@ const ExportRows = 20_000
 // BallotExport asks which parts all ballots of a proposal are exported in. Only time makes
 // the answer stale: an export that was begun stays what it is while ballots arrive.
 type BallotExport struct {
-	// Proposal is the proposal whose ballots are exported.
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 
 // Kind implements Page.
 func (BallotExport) Kind() Kind { return KindBallotExport }
 
-// Scope implements Page.
-func (BallotExport) Scope() Scope { return Scope{} }
-
 // BallotPart selects one part of an export. It never becomes stale: the revision names its ballots.
 type BallotPart struct {
-	// Proposal is the proposal whose ballots are exported.
 	Proposal governance.ProposalKey  `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 	Revision string                  `param:"revision" in:"path" doc:"The revision of the manifest." example:"c4fz6kd0r2m-3q5n8w2x"`
 	Part     int                     `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
@@ -29,6 +24,3 @@ type BallotPart struct {
 
 // Kind implements Page.
 func (BallotPart) Kind() Kind { return KindBallotPart }
-
-// Scope implements Page.
-func (BallotPart) Scope() Scope { return Scope{} }

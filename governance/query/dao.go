@@ -4,14 +4,10 @@ import "pnyx/governance"
 
 // DAOs selects DAOs, in order of their ids.
 type DAOs struct {
-	// HasVoteData selects DAOs with ballots or without; nil selects both.
-	HasVoteData *bool `param:"hasVoteData" doc:"Only DAOs with ballots (true) or without (false)." example:"true"`
-	// HasForumData selects DAOs with forum topics or without; nil selects both.
-	HasForumData *bool `param:"hasForumData" doc:"Only DAOs with forum topics (true) or without (false)." example:"true"`
-	// Coverage selects DAOs with this coverage; empty selects all.
-	Coverage governance.Coverage `param:"coverageStatus" doc:"Only DAOs with this coverage." example:"complete"`
-	// Flagged selects spam as well if it is true; nil leaves spam out.
-	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
+	HasVoteData  *bool               `param:"hasVoteData" doc:"Only DAOs with ballots (true) or without (false)." example:"true"`
+	HasForumData *bool               `param:"hasForumData" doc:"Only DAOs with forum topics (true) or without (false)." example:"true"`
+	Coverage     governance.Coverage `param:"coverageStatus" doc:"Only DAOs with this coverage." example:"complete"`
+	Flagged      *bool               `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
 
 	Paging[DAOPosition] `default:"50" max:"100"`
 }

@@ -8,15 +8,11 @@ const DAOPartRows = 50_000
 // DAOExport asks which parts a DAO is exported in. Time and publications make the answer stale.
 type DAOExport struct {
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
-	// Since is the revision of an export; zero exports everything.
-	Since int `param:"since" min:"1" max:"9007199254740991" doc:"Only what changed since the revision of an earlier manifest, at most seven days ago." example:"1790000000000000"`
+	Since int    `param:"since" min:"1" max:"9007199254740991" doc:"Only what changed since the revision of an earlier manifest, at most seven days ago." example:"1790000000000000"`
 }
 
 // Kind implements Page.
 func (DAOExport) Kind() Kind { return KindDAOExport }
-
-// Scope implements Page.
-func (DAOExport) Scope() Scope { return Scope{} }
 
 // DAOPart selects one part of an export of a DAO. It never becomes stale: the digest names its rows.
 type DAOPart struct {
@@ -28,6 +24,3 @@ type DAOPart struct {
 
 // Kind implements Page.
 func (DAOPart) Kind() Kind { return KindDAOPart }
-
-// Scope implements Page.
-func (DAOPart) Scope() Scope { return Scope{} }

@@ -16,18 +16,14 @@ const (
 
 // Delegates selects delegates of one DAO.
 type Delegates struct {
-	// DAOID is the DAO whose delegates are listed.
 	DAOID string        `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 	Order DelegateOrder `param:"order" default:"power" doc:"Highest power, most delegators, or most ballots in the last 50 votes first." example:"activity"`
 
 	Paging[DelegatePosition] `default:"25" max:"100"`
 }
 
-// Kind implements Page.
+// Kind implements Page: tokens state power in most blocks, and only time makes a page stale.
 func (Delegates) Kind() Kind { return KindDelegates }
-
-// Scope implements Page: tokens state power in most blocks, and only time makes a page stale.
-func (Delegates) Scope() Scope { return Scope{} }
 
 // DelegatePosition is a place in an order of delegates.
 type DelegatePosition struct {
@@ -63,21 +59,15 @@ const (
 // VoterDelegations selects delegations of one voter that apply now: the newest first, those without
 // a time last, delegations of one time by token or registry, delegator and delegate.
 type VoterDelegations struct {
-	// Voter is the voter whose delegations are listed.
-	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
-	// Direction selects what the voter gives to others or receives from them; empty selects both.
+	Voter     Voter               `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 	Direction DelegationDirection `param:"direction" doc:"Only what the voter has given to delegates, or received." example:"received"`
-	// DAOID selects delegations in one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only delegations in this DAO." example:"uniswap"`
+	DAOID     string              `param:"daoId" doc:"Only delegations in this DAO." example:"uniswap"`
 
 	Paging[VoterDelegationPosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
+// Kind implements Page; see Profile.
 func (VoterDelegations) Kind() Kind { return KindVoterDelegations }
-
-// Scope implements Page; see Profile.
-func (VoterDelegations) Scope() Scope { return Scope{} }
 
 // VoterDelegationPosition is a place in the list of a voter's delegations.
 type VoterDelegationPosition struct {
@@ -97,18 +87,14 @@ func (VoterDelegations) PositionOf(d governance.VoterDelegation) VoterDelegation
 // OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
 // votes of one deadline by proposal key.
 type OpenVotes struct {
-	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
-	// DAOID selects votes in one DAO; empty selects all.
+	Voter Voter  `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 	DAOID string `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
 
 	Paging[OpenVotePosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
+// Kind implements Page; see Profile.
 func (OpenVotes) Kind() Kind { return KindOpenVotes }
-
-// Scope implements Page; see Profile.
-func (OpenVotes) Scope() Scope { return Scope{} }
 
 // OpenVotePosition is a place in the list of open votes.
 type OpenVotePosition struct {

@@ -7,9 +7,6 @@ type Dossier struct {
 	Proposal governance.ProposalKey `param:"proposalKey"`
 }
 
-// Kind implements Page.
-func (Dossier) Kind() Kind { return KindDossier }
-
-// Scope implements Page: a dossier rests on records of the whole DAO and of its proposer, of
+// Kind implements Page: a dossier rests on records of the whole DAO and of its proposer, of
 // which no version is kept.
-func (Dossier) Scope() Scope { return Scope{} }
+func (Dossier) Kind() Kind { return KindDossier }

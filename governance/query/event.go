@@ -16,18 +16,12 @@ const (
 // Events selects events in a window of time: the newest first, events of one time by id,
 // descending.
 type Events struct {
-	// DAOID selects events of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only events of this DAO." example:"uniswap"`
-	// From is the beginning of the window; it is always set.
-	From *governance.Timestamp `param:"from" required:"true" doc:"Only events at or after this time." example:"2026-01-01"`
-	// To is the end of the window, which it does not include; it is always set.
-	To *governance.Timestamp `param:"to" required:"true" doc:"Only events before this time." example:"2026-02-01"`
-	// Types selects events of these types; none selects all.
-	Types []governance.EventType `param:"eventType" doc:"Only events of these types." example:"voting_ended,quorum_reached"`
-	// Basis is the time that the window and the order compare.
-	Basis EventTime `param:"timeBasis" default:"eventTime" doc:"The time that the window and the order go by: when it happened, or when it was first seen here." example:"discoveredTime"`
-	// MinImportance is the lowest importance, from 0 to 100.
-	MinImportance int `param:"importanceMin" max:"100" doc:"Only events of at least this importance." example:"50"`
+	DAOID         string                 `param:"daoId" doc:"Only events of this DAO." example:"uniswap"`
+	From          *governance.Timestamp  `param:"from" required:"true" doc:"Only events at or after this time." example:"2026-01-01"`
+	To            *governance.Timestamp  `param:"to" required:"true" doc:"Only events before this time." example:"2026-02-01"`
+	Types         []governance.EventType `param:"eventType" doc:"Only events of these types." example:"voting_ended,quorum_reached"`
+	Basis         EventTime              `param:"timeBasis" default:"eventTime" doc:"The time that the window and the order go by: when it happened, or when it was first seen here." example:"discoveredTime"`
+	MinImportance int                    `param:"importanceMin" max:"100" doc:"Only events of at least this importance." example:"50"`
 
 	Paging[EventPosition] `default:"100" max:"200"`
 }
@@ -35,7 +29,7 @@ type Events struct {
 // Kind implements Page.
 func (Events) Kind() Kind { return KindEvents }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Events) Scope() Scope { return Scope{KindEvents, q.DAOID} }
 
 // EventPosition is a place in the list of events.

@@ -39,27 +39,17 @@ const MaxProposalWindow = 365 * 24 * time.Hour
 
 // Proposals selects proposals of all DAOs.
 type Proposals struct {
-	// DAOID selects proposals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Of this DAO." example:"uniswap"`
-	// Provider selects proposals from one upstream system; empty selects all.
-	Provider string `param:"provider" doc:"From this upstream." example:"snapshot"`
-	// Proposer selects proposals by one proposer; empty selects all.
-	Proposer Voter `param:"proposerId" doc:"By this proposer." example:"0x0000000000000000000000000000000000000001"`
-	// Lifecycles selects proposals in these states, sorted; none selects all.
+	DAOID      string                 `param:"daoId" doc:"Of this DAO." example:"uniswap"`
+	Provider   string                 `param:"provider" doc:"From this upstream." example:"snapshot"`
+	Proposer   Voter                  `param:"proposerId" doc:"By this proposer." example:"0x0000000000000000000000000000000000000001"`
 	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"In one of these states." example:"active,pending"`
-	// Outcomes selects proposals with these outcomes, sorted; none selects all.
-	Outcomes []governance.Outcome `param:"outcome" doc:"With these outcomes." example:"passed,executed"`
-	// Title selects proposals whose title contains a text; empty selects all.
-	Title string `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury" addition:"true"`
-	// Flagged selects spam as well if it is true; nil leaves spam out.
-	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
-	// Time is what From and To compare. Proposals without that time are outside every window.
-	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
-	// From is the beginning of a window; nil for none.
-	From *governance.Timestamp `param:"from" doc:"At or after; else 365 days before to." example:"2026-01-01"`
-	// To is the end of a window, which it does not include; nil for none.
-	To    *governance.Timestamp `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
-	Order ProposalOrder         `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last, without open ones." example:"endingSoon"`
+	Outcomes   []governance.Outcome   `param:"outcome" doc:"With these outcomes." example:"passed,executed"`
+	Title      string                 `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury" addition:"true"`
+	Flagged    *bool                  `param:"flagged" doc:"Also what the provider marks as spam." example:"true" addition:"true"`
+	Time       ProposalTime           `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
+	From       *governance.Timestamp  `param:"from" doc:"At or after; else 365 days before to." example:"2026-01-01"`
+	To         *governance.Timestamp  `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
+	Order      ProposalOrder          `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last, without open ones." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
@@ -67,7 +57,7 @@ type Proposals struct {
 // Kind implements Page.
 func (Proposals) Kind() Kind { return KindProposals }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // MinPartialTitle is the minimum number of characters of a text that titles are searched for:
@@ -109,23 +99,18 @@ const MaxCandidates = 20
 // Resolve selects the proposals that an address, a title or an id may mean. Exactly one
 // of URL, Title and ExternalID is given.
 type Resolve struct {
-	URL string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
-	// Title is the title of a proposal, or a part of it.
-	Title string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4" sample:"true"`
-	// ExternalID is a proposal's id in the upstream system.
+	URL        string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
+	Title      string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4" sample:"true"`
 	ExternalID string `param:"externalId" doc:"The id in the upstream system; the case of a 0x… id does not matter." example:"0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
-	// DAOID selects proposals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only proposals of this DAO." example:"uniswap"`
-	// Provider selects proposals from one upstream system; empty selects all.
-	Provider string `param:"provider" doc:"Only proposals from this upstream system." example:"snapshot"`
-	// Limit is the maximum number of candidates.
-	Limit int `param:"limit" default:"5" min:"1" max:"20" doc:"Candidates at the most."`
+	DAOID      string `param:"daoId" doc:"Only proposals of this DAO." example:"uniswap"`
+	Provider   string `param:"provider" doc:"Only proposals from this upstream system." example:"snapshot"`
+	Limit      int    `param:"limit" default:"5" min:"1" max:"20" doc:"Candidates at the most."`
 }
 
 // Kind implements Page.
 func (Resolve) Kind() Kind { return KindResolve }
 
-// Scope implements Page: candidates become stale with the list of proposals.
+// Scope implements Versioned: candidates become stale with the list of proposals.
 func (q Resolve) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // Canonical returns the query with its texts as the warehouse compares them, for all candidates.

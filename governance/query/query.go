@@ -21,7 +21,8 @@
 //
 // The kind of a parameter follows from the type of its field, and the values of a closed
 // set from Values. A pointer to a struct is a keyset position, which callers pass as an
-// opaque cursor.
+// opaque cursor. A field that is zero selects everything, lists of values are sorted, and the
+// end of a window is not part of it.
 package query
 
 // Kind names a list, or another answer, whose pages are computed on demand.
@@ -56,12 +57,23 @@ const (
 type Page interface {
 	// Kind returns what the page is a page of.
 	Kind() Kind
+}
+
+// Versioned is a page that publications make stale; only time does so to others.
+type Versioned interface {
 	// Scope returns what the page's version is kept for.
 	Scope() Scope
 }
 
-// Scope identifies the pages that share a version: they become stale together. The zero Scope is
-// the scope of pages without a version, which only time makes stale.
+// ScopeOf returns the scope of a page, the zero Scope for one that is not Versioned.
+func ScopeOf(page Page) Scope {
+	if versioned, is := page.(Versioned); is {
+		return versioned.Scope()
+	}
+	return Scope{}
+}
+
+// Scope identifies the pages that share a version: they become stale together.
 type Scope struct {
 	// Kind is the list that the pages belong to.
 	Kind Kind

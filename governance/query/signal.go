@@ -18,18 +18,13 @@ const (
 
 // Signals selects signals that were detected in a window of time.
 type Signals struct {
-	// DAOID selects signals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Of this DAO alone." example:"uniswap"`
-	// From is the beginning of the window; it is always set.
-	From *governance.Timestamp `param:"from" required:"true" doc:"Detected at or after this time." example:"2026-01-01"`
-	// To is the end of the window, which it does not include; it is always set.
-	To *governance.Timestamp `param:"to" required:"true" doc:"Detected before this time." example:"2026-02-01"`
-	// Types selects signals of these types; none selects all.
-	Types []governance.SignalType `param:"signalType" doc:"Of these types." example:"proposal_deadline_reminder"`
-	// MinPriority is the lowest priority score, from 0 to 100.
-	MinPriority int                `param:"priorityMin" max:"100" doc:"Of at least this priority score." example:"70"`
-	Surface     governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
-	Order       SignalOrder        `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
+	DAOID       string                  `param:"daoId" doc:"Of this DAO alone." example:"uniswap"`
+	From        *governance.Timestamp   `param:"from" required:"true" doc:"Detected at or after this time." example:"2026-01-01"`
+	To          *governance.Timestamp   `param:"to" required:"true" doc:"Detected before this time." example:"2026-02-01"`
+	Types       []governance.SignalType `param:"signalType" doc:"Of these types." example:"proposal_deadline_reminder"`
+	MinPriority int                     `param:"priorityMin" max:"100" doc:"Of at least this priority score." example:"70"`
+	Surface     governance.Surface      `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
+	Order       SignalOrder             `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
 
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
@@ -37,7 +32,7 @@ type Signals struct {
 // Kind implements Page.
 func (Signals) Kind() Kind { return KindSignals }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Signals) Scope() Scope { return Scope{KindSignals, q.DAOID} }
 
 // SignalPosition is a place in an order of signals.

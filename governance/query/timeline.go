@@ -10,8 +10,6 @@ type TimelineMetric string
 type Timeline struct {
 	DAOID  string         `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 	Metric TimelineMetric `param:"metric" required:"true" doc:"What to count." example:"votes_cast"`
-	// From is the first month; empty for the first one with a value.
-	From Month `param:"fromMonth" doc:"First month; the first with a value when left out." example:"2026-01"`
-	// To is the last month, included; empty for the last one with a value.
-	To Month `param:"toMonth" doc:"Last month, included; the last with a value when left out." example:"2026-06"`
+	From   Month          `param:"fromMonth" doc:"First month; the first with a value when left out." example:"2026-01"`
+	To     Month          `param:"toMonth" doc:"Last month, included; the last with a value when left out." example:"2026-06"`
 }

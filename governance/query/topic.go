@@ -21,19 +21,13 @@ const (
 
 // Topics selects forum topics of all DAOs.
 type Topics struct {
-	// DAOID selects topics of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only topics of this DAO." example:"uniswap"`
-	// Provider selects topics from one upstream system; empty selects all.
-	Provider string `param:"provider" doc:"Only topics from this upstream system." example:"discourse"`
-	// Related selects topics about governance, or others; nil selects both.
-	Related *bool `param:"governanceRelated" doc:"Only topics that are about governance (true) or are not (false)." example:"true"`
-	// UpdatedFrom selects topics updated at or after a time; nil selects all.
+	DAOID       string                `param:"daoId" doc:"Only topics of this DAO." example:"uniswap"`
+	Provider    string                `param:"provider" doc:"Only topics from this upstream system." example:"discourse"`
+	Related     *bool                 `param:"governanceRelated" doc:"Only topics that are about governance (true) or are not (false)." example:"true"`
 	UpdatedFrom *governance.Timestamp `param:"updatedFrom" doc:"Only topics updated at or after this time." example:"2026-01-01"`
-	// UpdatedTo selects topics updated before a time; nil selects all.
-	UpdatedTo *governance.Timestamp `param:"updatedTo" doc:"Only topics updated before this time." example:"2026-07-01"`
-	// MinReplies is the lowest number of replies.
-	MinReplies int        `param:"minReplies" max:"2147483647" doc:"Only topics with at least so many replies." example:"10"`
-	Order      TopicOrder `param:"sort" default:"updatedDesc" doc:"Last updated first, newest first, or most replies first." example:"repliesDesc"`
+	UpdatedTo   *governance.Timestamp `param:"updatedTo" doc:"Only topics updated before this time." example:"2026-07-01"`
+	MinReplies  int                   `param:"minReplies" max:"2147483647" doc:"Only topics with at least so many replies." example:"10"`
+	Order       TopicOrder            `param:"sort" default:"updatedDesc" doc:"Last updated first, newest first, or most replies first." example:"repliesDesc"`
 
 	Paging[TopicPosition] `default:"25" max:"100"`
 }
@@ -41,7 +35,7 @@ type Topics struct {
 // Kind implements Page.
 func (Topics) Kind() Kind { return KindTopics }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Topics) Scope() Scope { return Scope{KindTopics, q.DAOID} }
 
 // TopicPosition is a place in an order of forum topics.

@@ -8,7 +8,6 @@ type Voter string
 // Voters selects voters of one DAO: the highest voting power first, equal ones by
 // identity, ascending.
 type Voters struct {
-	// DAOID is the DAO whose voters are listed.
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 
 	Paging[VoterPosition] `default:"25" max:"100"`
@@ -17,7 +16,7 @@ type Voters struct {
 // Kind implements Page.
 func (Voters) Kind() Kind { return KindVoters }
 
-// Scope implements Page.
+// Scope implements Versioned.
 func (q Voters) Scope() Scope { return Scope{KindVoters, q.DAOID} }
 
 // VoterPosition is a place in the ranking of a DAO's voters.
@@ -37,32 +36,22 @@ type Profile struct {
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 }
 
-// Kind implements Page.
+// Kind implements Page: a publication changes too many voters to keep a version of each.
 func (Profile) Kind() Kind { return KindProfile }
-
-// Scope implements Page: a publication changes too many voters to keep a version of each.
-func (Profile) Scope() Scope { return Scope{} }
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
 // ballots of one time by proposal key, descending.
 type VoterVotes struct {
-	// Voter is the voter whose votes are listed.
-	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
-	// DAOID selects votes in one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
-	// From selects votes at or after a time; nil selects all.
-	From *governance.Timestamp `param:"from" doc:"Only votes at or after this time." example:"2026-01-01"`
-	// To selects votes before a time; nil selects all.
-	To *governance.Timestamp `param:"to" doc:"Only votes before this time." example:"2026-07-01"`
+	Voter Voter                 `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	DAOID string                `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
+	From  *governance.Timestamp `param:"from" doc:"Only votes at or after this time." example:"2026-01-01"`
+	To    *governance.Timestamp `param:"to" doc:"Only votes before this time." example:"2026-07-01"`
 
 	Paging[VoterVotePosition] `default:"50" max:"100"`
 }
 
-// Kind implements Page.
+// Kind implements Page; see Profile.
 func (VoterVotes) Kind() Kind { return KindVoterVotes }
-
-// Scope implements Page; see Profile.
-func (VoterVotes) Scope() Scope { return Scope{} }
 
 // VoterVotePosition is a place in the list of a voter's votes.
 type VoterVotePosition struct {
