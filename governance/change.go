@@ -8,10 +8,8 @@ const (
 	// ProposalChange is one of a proposal: of its detail, votes, evidence or ballots.
 	ProposalChange ChangeKind = "proposal"
 	// DAOChange is one of a DAO: of its detail, timelines, row in the list or ranking.
-	DAOChange ChangeKind = "dao"
-	// TopicChange is one of a forum topic.
-	TopicChange ChangeKind = "topic"
-	// EventChange and SignalChange are changes of one event and one signal.
+	DAOChange    ChangeKind = "dao"
+	TopicChange  ChangeKind = "topic"
 	EventChange  ChangeKind = "event"
 	SignalChange ChangeKind = "signal"
 )

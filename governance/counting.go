@@ -2,7 +2,6 @@ package governance
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -104,9 +103,7 @@ func CompareChoiceKeys(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func isDigits(text string) bool {
-	return text != "" && !slices.ContainsFunc([]byte(text), func(c byte) bool { return c < '0' || c > '9' })
-}
+func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // ChoiceBounds says how many choices a valid ballot names, beside that each of them exists and
 // that it names none twice.

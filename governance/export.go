@@ -45,14 +45,10 @@ func ExportFormats() []ExportFormat { return []ExportFormat{ExportNDJSON, Export
 
 // Media returns the media type of the format.
 func (f ExportFormat) Media() string {
-	switch f {
-	case ExportCSV:
-		return "text/csv; charset=utf-8; header=present"
-	case ExportParquet:
-		return "application/vnd.apache.parquet"
-	case ExportNDJSON:
-	}
-	return "application/x-ndjson"
+	return map[ExportFormat]string{
+		ExportNDJSON: "application/x-ndjson", ExportCSV: "text/csv; charset=utf-8; header=present",
+		ExportParquet: "application/vnd.apache.parquet",
+	}[f]
 }
 
 // ExportPartFormats are the paths of a part, one a format.
@@ -76,9 +72,8 @@ const (
 	// all of its ballots, which follow.
 	ProposalRows ExportRowKind = "proposal"
 	BallotRows   ExportRowKind = "ballot"
-	// TopicRows have a forum topic.
-	TopicRows ExportRowKind = "topic"
-	EventRows ExportRowKind = "event"
+	TopicRows    ExportRowKind = "topic"
+	EventRows    ExportRowKind = "event"
 )
 
 // ExportRowKinds lists all kinds of rows.

@@ -66,30 +66,22 @@ func hashOf(parts ...string) string {
 // ParseProposalKey checks that text is well-formed, not that such a proposal exists. The
 // error is ErrMalformedKey.
 func ParseProposalKey(text string) (ProposalKey, error) {
-	if err := checkKey(text, proposalKeyPrefix); err != nil {
-		return "", err
-	}
-	return ProposalKey(text), nil
+	return parseKey[ProposalKey](text, proposalKeyPrefix)
 }
 
 // ParseTopicKey checks that text is well-formed, as ParseProposalKey does.
-func ParseTopicKey(text string) (TopicKey, error) {
-	if err := checkKey(text, topicKeyPrefix); err != nil {
-		return "", err
-	}
-	return TopicKey(text), nil
-}
+func ParseTopicKey(text string) (TopicKey, error) { return parseKey[TopicKey](text, topicKeyPrefix) }
 
-func checkKey(text, prefix string) error {
+func parseKey[Key ~string](text, prefix string) (Key, error) {
 	hash, found := strings.CutPrefix(text, prefix)
 	if found && len(hash) == base64.RawURLEncoding.EncodedLen(keyBytes) {
 		// Decoding skips line ends, so a text with some decodes to fewer bytes.
 		decoded, err := base64.RawURLEncoding.DecodeString(hash)
 		if err == nil && len(decoded) == keyBytes {
-			return nil
+			return Key(text), nil
 		}
 	}
-	return fmt.Errorf("%w: want %q and 22 base64url characters", ErrMalformedKey, prefix)
+	return "", fmt.Errorf("%w: want %q and 22 base64url characters", ErrMalformedKey, prefix)
 }
 
 // VoterIdentity returns the canonical spelling of a voter: hexadecimal addresses in lower

@@ -46,17 +46,14 @@ const (
 	Plus     Tier = "plus"
 )
 
-// UsageCounts are totals of answers.
+// UsageCounts are totals of answers, by status: OK below 400 but for 304, which is NotModified, Refused below 500,
+// and Failed.
 type UsageCounts struct {
-	Requests uint64 `msgpack:"q"`
-	// OK counts statuses below 400 other than 304.
-	OK uint64 `msgpack:"o"`
-	// NotModified counts status 304.
+	Requests    uint64 `msgpack:"q"`
+	OK          uint64 `msgpack:"o"`
 	NotModified uint64 `msgpack:"m"`
-	// Refused counts statuses 400 to 499.
-	Refused uint64 `msgpack:"r"`
-	// Failed counts statuses from 500 on.
-	Failed uint64 `msgpack:"f"`
+	Refused     uint64 `msgpack:"r"`
+	Failed      uint64 `msgpack:"f"`
 	// Charged counts answers that count towards the quota of the month.
 	Charged uint64 `msgpack:"c"`
 	// Bytes is the size of the bodies.

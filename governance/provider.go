@@ -45,12 +45,8 @@ func GovernorChoices() []Choice {
 	}
 }
 
-// Fields of upstream proposals that evidence cites.
-const (
-	fieldState     = "state"
-	fieldStatus    = "status"
-	fieldDAOStatus = "source_status"
-)
+// fieldDAOStatus is the field of an upstream proposal that holds the status that the DAO itself keeps.
+const fieldDAOStatus = "source_status"
 
 // IsForum reports whether the provider publishes topics instead of proposals.
 func (p Provider) IsForum() bool { return p == Discourse }
@@ -110,9 +106,9 @@ func QuorumPower(choices []string, total decimal.Decimal, powerOf func(choiceKey
 // StateField names the field of an upstream proposal that holds its state.
 func (p Provider) StateField() string {
 	if p == Tally {
-		return fieldStatus
+		return "status"
 	}
-	return fieldState
+	return "state"
 }
 
 // EndField names the field of an upstream proposal by which IsVoteOver holds.

@@ -25,9 +25,6 @@ var hashedNumber = regexp.MustCompile(`^[1-9][0-9]{60,77}$`)
 // chainPrefix begins the ids of accounts, and of Governors, on chains of Ethereum's kind.
 const chainPrefix = "eip155:"
 
-// allDigits matches a number.
-var allDigits = regexp.MustCompile(`^[0-9]+$`)
-
 // governorID matches the id of a Governor as a source: chain and contract.
 var governorID = regexp.MustCompile(`^eip155:[1-9][0-9]{0,18}:0x[0-9a-f]{40}$`)
 
@@ -160,16 +157,11 @@ func LinkedTopic(text string) string {
 	// A slug is never a number alone, so the first number is the topic's.
 	for i, part := range at.path[start+1:] {
 		id := strings.TrimSuffix(part, ".json")
-		if i < 2 && isNumber(id) {
+		if i < 2 && isDigits(id) && id[0] != '0' {
 			return TopicName(at.host, id)
 		}
 	}
 	return ""
-}
-
-// isNumber reports whether a text is a number as keys are written: without leading zeros.
-func isNumber(text string) bool {
-	return text != "" && text[0] != '0' && strings.Trim(text, "0123456789") == ""
 }
 
 // knownPage returns the canonical address of a proposal or topic page, which sites
@@ -208,14 +200,10 @@ func snapshotPage(path []string) string {
 // topicPage knows Discourse's forms t/<id> and t/<slug>/<id>, both with or without a
 // post number; the canonical form has the id alone.
 func (a address) topicPage() string {
-	id := strings.TrimSuffix(a.path[1], ".json")
-	if !allDigits.MatchString(id) {
-		if len(a.path) < 3 {
-			return ""
-		}
-		if id = strings.TrimSuffix(a.path[2], ".json"); !allDigits.MatchString(id) {
-			return ""
+	for _, part := range a.path[1:min(len(a.path), 3)] {
+		if id := strings.TrimSuffix(part, ".json"); isDigits(id) {
+			return address{host: a.host, route: route{path: []string{"t", id}}}.String()
 		}
 	}
-	return address{host: a.host, route: route{path: []string{"t", id}}}.String()
+	return ""
 }

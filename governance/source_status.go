@@ -5,24 +5,17 @@ import "time"
 // SourceState says how following a live source goes.
 type SourceState string
 
-// The states of a followed source, the best first.
+// The states of a followed source, the best first; see Reason.
 const (
 	// SourceLive means that everything upstream has is stored, but for the lag.
-	SourceLive SourceState = "live"
-	// SourceBackfilling means that the past is still being read.
+	SourceLive        SourceState = "live"
 	SourceBackfilling SourceState = "backfilling"
-	// SourceBehind means that upstream itself lags, or is polled less often than it should be.
-	SourceBehind SourceState = "behind"
-	// SourceLimited means that upstream allows no more requests for a while.
-	SourceLimited SourceState = "limited"
-	// SourceFailing means that requests fail.
-	SourceFailing SourceState = "failing"
-	// SourceMissing means that upstream does not have the source.
-	SourceMissing SourceState = "missing"
-	// SourceStale means that the source is not polled.
-	SourceStale SourceState = "stale"
-	// SourceOff means that the source is no longer followed.
-	SourceOff SourceState = "off"
+	SourceBehind      SourceState = "behind"
+	SourceLimited     SourceState = "limited"
+	SourceFailing     SourceState = "failing"
+	SourceMissing     SourceState = "missing"
+	SourceStale       SourceState = "stale"
+	SourceOff         SourceState = "off"
 	// SourceImported means that its records come from imports alone.
 	SourceImported SourceState = "imported"
 )
@@ -37,7 +30,10 @@ func SourceStates() []SourceState {
 // Reason explains a state in words for callers; nil for a state that needs none. stopped
 // says that nothing is tried again before an operator has decided.
 func (s SourceState) Reason(stopped bool) *string {
-	reasons := map[SourceState]string{
+	if s == SourceFailing && stopped {
+		return new("following has stopped until an operator decides")
+	}
+	return OptionalText(map[SourceState]string{
 		SourceBackfilling: "the past is still being read",
 		SourceBehind:      "the upstream system itself is behind, or answers too slowly",
 		SourceLimited:     "the upstream system allows no more requests for a while",
@@ -45,15 +41,7 @@ func (s SourceState) Reason(stopped bool) *string {
 		SourceMissing:     "the upstream system does not have the source",
 		SourceStale:       "nobody has polled the upstream system for a while",
 		SourceOff:         "the source is no longer followed",
-	}
-	reason, needed := reasons[s]
-	if s == SourceFailing && stopped {
-		reason = "following has stopped until an operator decides"
-	}
-	if !needed {
-		return nil
-	}
-	return &reason
+	}[s])
 }
 
 // SourceMode is how records of a source come here.

@@ -1,5 +1,7 @@
 package governance
 
+import "cmp"
+
 // Lifecycle is the lifecycle status of a proposal: pending, then active, then closed.
 type Lifecycle string
 
@@ -50,16 +52,10 @@ const (
 
 // OfBallots returns the coverage of ballots as answers state it that are made of them.
 func (c Coverage) OfBallots() VoteCoverage {
-	switch c {
-	case Complete:
+	if c == Complete {
 		return VotesReady
-	case CoverageUnavailable:
-		return VotesUnavailable
-	case Backfilling:
-		return VotesBackfilling
-	case Partial:
 	}
-	return VotesPartial
+	return VoteCoverage(cmp.Or(c, Partial)) // the others have one name in both
 }
 
 // Readiness says how far an answer may be relied on.

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -159,14 +160,7 @@ func decodeWord(of *valueType, word []byte) (string, error) {
 	return text, nil
 }
 
-func isZero(data []byte) bool {
-	for _, b := range data {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }
 
 // Bytes returns what bytes or a text hold.
 func (a *Argument) Bytes() []byte { return a.content }

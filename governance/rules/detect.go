@@ -59,11 +59,6 @@ func (f VoteFacts) opens() bool {
 	return f.StartAt != nil && f.EndAt != nil && *f.StartAt < *f.EndAt && f.Outcome != governance.Canceled
 }
 
-// openingEvidence returns the figures of both rules on openings.
-func (f VoteFacts) openingEvidence() map[string]string {
-	return map[string]string{"startAt": f.StartAt.String(), "endAt": f.EndAt.String()}
-}
-
 // detectOpensSoon hits for a proposal that can be read before its voting opens.
 func detectOpensSoon(f VoteFacts) (RuleHit, bool) {
 	if !f.opens() {
@@ -79,7 +74,7 @@ func detectOpensSoon(f VoteFacts) (RuleHit, bool) {
 	return RuleHit{
 		DetectedAt: at, DeadlineAt: f.StartAt, Score: f.weighBefore(35),
 		Summary:  "Voting is open from " + hourText(*f.StartAt) + " until " + hourText(*f.EndAt) + ".",
-		Evidence: f.openingEvidence(),
+		Evidence: map[string]string{"startAt": f.StartAt.String(), "endAt": f.EndAt.String()},
 	}, true
 }
 
@@ -91,7 +86,7 @@ func detectOpened(f VoteFacts) (RuleHit, bool) {
 	return RuleHit{
 		DetectedAt: *f.StartAt, DeadlineAt: f.closesAt(), Score: f.weighBefore(40),
 		Summary:  "Voting is open until " + hourText(*f.EndAt) + ".",
-		Evidence: f.openingEvidence(),
+		Evidence: map[string]string{"startAt": f.StartAt.String(), "endAt": f.EndAt.String()},
 	}, true
 }
 
@@ -283,51 +278,45 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// compared compares the number of ballots with the usual one. It is unknown where there are
-// too few votes before.
-func (f VoteFacts) compared() (usual, percent decimal.Decimal, known bool) {
+// compared compares the number of ballots with the usual one, and returns what both rules on turnout tell. It is
+// unknown where there are too few votes before.
+func (f VoteFacts) compared() (hit RuleHit, usual, percent decimal.Decimal, known bool) {
 	usual, known = f.usualVotes()
 	if !known || !f.ended() || !usual.IsPositive() {
-		return decimal.Zero, decimal.Zero, false
+		return RuleHit{}, decimal.Zero, decimal.Zero, false
 	}
-	return usual, percentOf(decimal.NewFromUint64(f.Final.Votes), usual), true
-}
-
-func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]string {
-	return map[string]string{
-		"votes": strconv.FormatUint(f.Final.Votes, 10), "medianVotes": median.String(),
-		"percentOfMedian": percent.String(), "earlierVotes": strconv.Itoa(len(f.EarlierVotes)),
-	}
+	percent = percentOf(decimal.NewFromUint64(f.Final.Votes), usual)
+	return RuleHit{
+		DetectedAt: *f.EndAt,
+		Summary: fmt.Sprintf("%s; the usual number here is %s.",
+			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), usual.Truncate(0)),
+		Evidence: map[string]string{
+			"votes": strconv.FormatUint(f.Final.Votes, 10), "medianVotes": usual.String(),
+			"percentOfMedian": percent.String(), "earlierVotes": strconv.Itoa(len(f.EarlierVotes)),
+		},
+	}, usual, percent, true
 }
 
 // detectDrop hits when turnout is below half of the median. Medians below 10 ballots
 // are too small to compare with.
 func detectDrop(f VoteFacts) (RuleHit, bool) {
-	median, percent, known := f.compared()
+	hit, median, percent, known := f.compared()
 	half := decimal.NewFromInt(50)
 	if !known || median.LessThan(decimal.NewFromInt(10)) || percent.GreaterThanOrEqual(half) {
 		return RuleHit{}, false
 	}
-	return RuleHit{
-		DetectedAt: *f.EndAt, Score: f.weighBefore(30 + points(half.Sub(percent).Mul(tenths(4)))),
-		Summary: fmt.Sprintf("%s; the usual number here is %s.",
-			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
-		Evidence: f.turnoutEvidence(median, percent),
-	}, true
+	hit.Score = f.weighBefore(30 + points(half.Sub(percent).Mul(tenths(4))))
+	return hit, true
 }
 
 // detectSurge hits when turnout is at least three times the median, and at least 20 ballots.
 func detectSurge(f VoteFacts) (RuleHit, bool) {
-	median, percent, known := f.compared()
+	hit, _, percent, known := f.compared()
 	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
 		return RuleHit{}, false
 	}
-	return RuleHit{
-		DetectedAt: *f.EndAt, Score: f.weighBefore(f.weigh(min(80, 45+5*(points(percent)/100-3)), f.Final)),
-		Summary: fmt.Sprintf("%s; the usual number here is %s.",
-			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
-		Evidence: f.turnoutEvidence(median, percent),
-	}, true
+	hit.Score = f.weighBefore(f.weigh(min(80, 45+5*(points(percent)/100-3)), f.Final))
+	return hit, true
 }
 
 // detectOverdue hits for a proposal that passed and was not executed within overdueDays. A later
@@ -337,8 +326,7 @@ func detectOverdue(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	at := *f.EndAt + governance.Timestamp((overdueDays * 24 * time.Hour).Milliseconds())
-	executed := f.Outcome == governance.Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at)
-	if executed {
+	if f.Outcome == governance.Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
@@ -370,38 +358,26 @@ func detectBurst(f TopicActivity) (RuleHit, bool) {
 // detectSensitive hits for a proposal with findings that are critical, high or unknown. It names the
 // rules alone: what they found is part of the dossier.
 func detectSensitive(f VoteFacts) (RuleHit, bool) {
+	sensitive := []governance.Severity{governance.SeverityCritical, governance.SeverityHigh, governance.SeverityUnknown}
+	worst := len(sensitive)
 	var names []string
-	severity := governance.SeverityUnknown
 	for _, finding := range f.Findings {
-		switch finding.Severity {
-		case governance.SeverityCritical:
-			severity = finding.Severity
-		case governance.SeverityHigh:
-			if severity == governance.SeverityUnknown {
-				severity = finding.Severity
-			}
-		case governance.SeverityUnknown:
-		case governance.SeverityMedium, governance.SeverityLow, governance.SeverityInfo:
-			continue
+		if at := slices.Index(sensitive, finding.Severity); at >= 0 {
+			worst, names = min(worst, at), append(names, finding.Rule)
 		}
-		names = append(names, finding.Rule)
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	if len(names) == 0 {
 		return RuleHit{}, false
 	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	hit := RuleHit{
-		DetectedAt: f.ActionsAt, DeadlineAt: f.ActUntil, Score: 50,
+		DetectedAt: f.ActionsAt, DeadlineAt: f.ActUntil, Score: []int{90, 75, 50}[worst],
 		Summary:  "What it executes needs a review: " + strings.Join(names, ", ") + ". See the findings of its evidence.",
-		Evidence: map[string]string{"highestSeverity": string(severity), "findings": strings.Join(names, ",")},
+		Evidence: map[string]string{"highestSeverity": string(sensitive[worst]), "findings": strings.Join(names, ",")},
 	}
-	switch severity {
-	case governance.SeverityCritical:
-		hit.Score, hit.Severity = 90, SeverityCritical
-	case governance.SeverityHigh:
-		hit.Score = 75
-	default:
+	if worst == 0 {
+		hit.Severity = SeverityCritical
 	}
 	return hit, true
 }

@@ -26,9 +26,8 @@ const (
 type EventType struct {
 	// Name is the value of the field eventType.
 	Name string
-	// Item is the type of item that such an event is about.
-	Item governance.ItemType
-	// Meaning is one sentence for documents.
+	// Item is what such an event is about, and Meaning one sentence for documents.
+	Item    governance.ItemType
 	Meaning string
 	// Importance is the lowest score of an event of this type, see ImportanceOf.
 	Importance int
@@ -64,16 +63,14 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 	if at < 0 {
 		return 0
 	}
-	threshold := uint64(100)
 	if types[at].Item == governance.TopicItem {
-		threshold = 10
+		attention *= 10
 	}
 	score := types[at].Importance
-	for range 3 {
+	for _, threshold := range []uint64{100, 1000, 10_000} {
 		if attention >= threshold {
 			score += attentionStep
 		}
-		threshold *= 10
 	}
 	if confidence == governance.DiscoveredTime {
 		return min(score, maxDiscoveredImportance)

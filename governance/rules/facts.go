@@ -27,7 +27,6 @@ const (
 // it. A voter who votes again counts with the last ballot only, at its time: the ballots
 // it replaced are not part of any interim result.
 type Result struct {
-	// Votes is the number of ballots.
 	Votes uint64
 	// Power is the power of all ballots, Counted the part that counts towards the quorum.
 	Power, Counted decimal.Decimal
@@ -37,12 +36,10 @@ type Result struct {
 
 // LargestBallot is the ballot with the most power on one choice.
 type LargestBallot struct {
-	// Voter is the voter's identity, see governance.VoterIdentity.
 	Voter string
 	// Choice is an index into VoteFacts.Choices.
 	Choice int
-	// Power is the ballot's voting power.
-	Power decimal.Decimal
+	Power  decimal.Decimal
 }
 
 // VoteFacts is the input of the rules for votes.
@@ -55,14 +52,12 @@ type VoteFacts struct {
 	// CreatedAt is nil where unknown, StartAt and EndAt unless known to the hour.
 	CreatedAt, StartAt, EndAt *governance.Timestamp
 	// OverAt is when upstream stated the vote as over before EndAt; nil if it did not.
-	OverAt *governance.Timestamp
-	// Outcome is the proposal's published outcome.
+	OverAt  *governance.Timestamp
 	Outcome governance.Outcome
 	// Closed says that the vote ended at EndAt, with Final as its result.
 	Closed bool
-	// Onchain says that a transaction executes a proposal that passes.
-	Onchain bool
-	// ExecutedAt is the time of that transaction, nil where unknown.
+	// Onchain says that a transaction executes a proposal that passes, ExecutedAt when it did; nil where unknown.
+	Onchain    bool
 	ExecutedAt *governance.Timestamp
 	// Findings are those about what the proposal executes, while it can be voted on or is queued.
 	Findings []governance.Finding
@@ -92,11 +87,9 @@ type VoteFacts struct {
 
 // TopicActivity is the input of the rules for forum topics.
 type TopicActivity struct {
-	// Title is the topic's title.
 	Title string
-	// Posts counts all posts, the first included.
-	Posts uint64
-	// CreatedAt and LastPostAt are nil where unknown.
+	// Posts counts all posts, the first included. CreatedAt and LastPostAt are nil where unknown.
+	Posts                 uint64
 	CreatedAt, LastPostAt *governance.Timestamp
 }
 
@@ -140,10 +133,8 @@ func (f VoteFacts) ended() bool {
 // leadingChoices are the two choices with the most power, as indexes.
 type leadingChoices struct {
 	first, second int
-	// margin is the difference of their scores.
-	margin decimal.Decimal
-	// percent is the margin in percent of all power cast.
-	percent decimal.Decimal
+	// margin is the difference of their scores, and percent the same in percent of all power cast.
+	margin, percent decimal.Decimal
 }
 
 // competes reports whether a choice can win. An abstention supports none.

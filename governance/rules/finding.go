@@ -1,20 +1,15 @@
 package rules
 
-import (
-	"pnyx/governance"
-)
+import "pnyx/governance"
 
 // FindingRule is a rule of findings: when it applies, and what it says.
 type FindingRule struct {
 	// Name is the name in findings, Version counts changes of the rule.
-	Name    string
-	Version int
-	// Severity says how much it matters.
+	Name     string
+	Version  int
 	Severity governance.Severity
-	// Condition is one sentence for readers.
-	Condition string
-	// Sentence is a format of what a finding says.
-	Sentence string
+	// Condition is one sentence for readers, Sentence a format of what a finding says.
+	Condition, Sentence string
 }
 
 // FindingsVersion is the version of the rules together.

@@ -27,7 +27,6 @@ func SurfacesOf(score int, hasDeadline bool) []governance.Surface {
 
 // PriorityBand is a named range of priority scores.
 type PriorityBand struct {
-	// Name is the value of the field priority.band.
 	Name governance.PriorityBand
 	// From is the lowest score of the band.
 	From int
@@ -40,14 +39,12 @@ func PriorityBands() []PriorityBand {
 
 // PriorityOf returns a score with its band.
 func PriorityOf(score int) governance.Priority {
-	priority := governance.Priority{Score: score}
 	for _, band := range PriorityBands() {
 		if score >= band.From {
-			priority.Band = band.Name
-			break
+			return governance.Priority{Score: score, Band: band.Name}
 		}
 	}
-	return priority
+	return governance.Priority{Score: score}
 }
 
 // Severities of derived signals.

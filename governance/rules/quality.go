@@ -45,8 +45,7 @@ func AreLowerBounds(flags []governance.QualityFlag) bool {
 
 // QualityRule describes when a flag is set.
 type QualityRule struct {
-	Flag governance.QualityFlag
-	// Meaning is one sentence for readers.
+	Flag    governance.QualityFlag
 	Meaning string
 }
 

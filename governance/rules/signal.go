@@ -33,11 +33,10 @@ const (
 
 // SignalRule is one type of signal with the rule that derives it.
 type SignalRule struct {
-	// Type is the value of the field signalType.
 	Type string
 	// Version changes with the rule, and is part of the evidence.
 	Version string
-	// Item is the type of item that the rule applies to.
+	// Item is what the rule applies to.
 	Item governance.ItemType
 	// Heading begins titles, before the title of the item; empty for a rule with titles of its own.
 	// Severity is one of SeverityInfo, SeverityWarning and SeverityCritical, unless a hit has its own.

@@ -14,15 +14,10 @@ const RelevantFrom = 30
 
 // TopicFacts is the input of the relevance of a forum topic.
 type TopicFacts struct {
-	// Title is the topic's title.
-	Title string
-	// Category is the name of its category, empty for none.
-	Category string
-	// Tags are its tags, as upstream spells them.
-	Tags []string
-	// Body is the first post as plain text.
-	Body string
-	// Replies counts the posts after the first.
+	Title, Category string
+	Tags            []string
+	// Body is the first post as plain text, and Replies counts the posts after it.
+	Body    string
 	Replies uint64
 	// Proposals counts the proposals that the topic links to or that link to it.
 	Proposals int
@@ -30,13 +25,10 @@ type TopicFacts struct {
 
 // TopicRule is one reason for which a topic is more or less relevant to governance.
 type TopicRule struct {
-	// Name is the name of the rule in documents.
 	Name string
-	// Meaning says in words when the rule applies.
+	// Meaning says in words when the rule applies, and Points are added to the score when it does.
 	Meaning string
-	// Points are added to the score when it does.
-	Points int
-
+	Points  int
 	applies func(topicWords) bool
 }
 

@@ -19,7 +19,6 @@ const (
 
 // WarningRule describes one kind of warning.
 type WarningRule struct {
-	// Code is the value of the field code.
 	Code governance.WarningCode
 	// Field is the field of a proposal's detail or vote summary that is in doubt.
 	Field string
