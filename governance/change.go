@@ -14,11 +14,6 @@ const (
 	SignalChange ChangeKind = "signal"
 )
 
-// ChangeKinds lists all kinds of changes.
-func ChangeKinds() []ChangeKind {
-	return []ChangeKind{ProposalChange, DAOChange, TopicChange, EventChange, SignalChange}
-}
-
 // Change says that what has a key was published, differs or is gone since.
 type Change struct {
 	Kind  ChangeKind `json:"kind"`

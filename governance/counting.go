@@ -21,9 +21,6 @@ const (
 	QuorumOfRejection QuorumType = "rejection"
 )
 
-// QuorumTypes lists every QuorumType.
-func QuorumTypes() []QuorumType { return []QuorumType{QuorumOfApproval, QuorumOfRejection} }
-
 // QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed
 // is above zero.
 func QuorumProgress(counted, needed decimal.Decimal) Decimal {

@@ -1,8 +1,6 @@
 package governance
 
-import (
-	"strings"
-)
+import "strings"
 
 // ProposalListItem is one row of the proposal list.
 type ProposalListItem struct {
@@ -109,11 +107,6 @@ const (
 	MatchTitleContains MatchType = "title_contains"
 )
 
-// MatchTypes lists every MatchType.
-func MatchTypes() []MatchType {
-	return []MatchType{MatchURL, MatchExternalID, MatchTitle, MatchTitleContains}
-}
-
 // MatchedField is a field that a match was found in.
 type MatchedField string
 
@@ -124,11 +117,6 @@ const (
 	MatchedExternalID    MatchedField = "externalId"
 	MatchedTitle         MatchedField = "title"
 )
-
-// MatchedFields lists every MatchedField.
-func MatchedFields() []MatchedField {
-	return []MatchedField{MatchedSourceURL, MatchedDiscussionURL, MatchedExternalID, MatchedTitle}
-}
 
 // Resolution is the payload of a resolve request: empty where nothing matches.
 type Resolution struct {

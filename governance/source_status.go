@@ -55,9 +55,6 @@ const (
 	ModeImported SourceMode = "imported"
 )
 
-// SourceModes lists every SourceMode.
-func SourceModes() []SourceMode { return []SourceMode{ModeFollowed, ModeImported} }
-
 // SourceFreshness says how new the records of one source are.
 type SourceFreshness struct {
 	Provider       Provider   `json:"provider" msgpack:"provider"`

@@ -31,9 +31,6 @@ const (
 	BallotsBasis Basis = "ballots"
 )
 
-// Bases lists every Basis.
-func Bases() []Basis { return []Basis{UpstreamBasis, BallotsBasis} }
-
 // HeldTotals sums the ballots that are held: what the list of ballots adds up to.
 type HeldTotals struct {
 	Votes       Decimal `json:"votes" msgpack:"votes"`

@@ -16,8 +16,11 @@ var sets = sync.OnceValue(func() map[reflect.Type][]string { //nolint:gochecknog
 		reflect.TypeFor[TimelineMetric]():        governance.TimelineMetrics(),
 	}
 	for _, set := range []any{
-		governance.ChangeKinds(), governance.Coverages(), governance.Lifecycles(), governance.AllOutcomes(), governance.Surfaces(),
+		governance.Coverages(), governance.Lifecycles(), governance.AllOutcomes(), governance.Surfaces(),
 		governance.ExportRowKinds(), governance.ExportFormats(),
+		[]governance.ChangeKind{
+			governance.ProposalChange, governance.DAOChange, governance.TopicChange, governance.EventChange, governance.SignalChange,
+		},
 		[]BallotOrder{BallotsByPower, BallotsByTime},
 		[]DelegateOrder{DelegatesByPower, DelegatesByDelegators, DelegatesByActivity},
 		[]DelegationDirection{DelegationsGiven, DelegationsReceived},
