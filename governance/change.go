@@ -19,8 +19,7 @@ type Change struct {
 	Kind  ChangeKind `json:"kind"`
 	Key   string     `json:"key"`
 	DAOID string     `json:"daoId"`
-	// ChangedAt is when the publication read its data: meta.dataAsOf of answers that have the
-	// change is not before it.
+	// ChangedAt is when the publication read its data: meta.dataAsOf of answers with the change is not before.
 	ChangedAt Timestamp `json:"changedAt"`
 	Revision  Decimal   `json:"revision"`
 }

@@ -21,16 +21,14 @@ const (
 	QuorumOfRejection QuorumType = "rejection"
 )
 
-// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed
-// is above zero.
+// QuorumProgress returns counted ÷ needed, which is above zero, cut at six decimal places.
 func QuorumProgress(counted, needed decimal.Decimal) Decimal {
 	const progressPlaces = 6 // the number of decimal places of QuorumProgress
 	quotient, _ := counted.QuoRem(needed, progressPlaces)
 	return DecimalOf(quotient)
 }
 
-// IsReached reports whether the counted power reaches a quorum: as much for approval, more
-// for rejection.
+// IsReached reports whether the counted power reaches a quorum: as much for approval, more for rejection.
 func (t QuorumType) IsReached(counted, needed decimal.Decimal) bool {
 	return counted.GreaterThanOrEqual(t.Least(needed))
 }
@@ -91,8 +89,7 @@ func QuadraticScores(power decimal.Decimal, rootSums []decimal.Decimal) []decima
 	return SplitByWeight(power, squares)
 }
 
-// CompareChoiceKeys orders choice keys as proposals list them: positions by
-// number ("2" before "10"), words alphabetically.
+// CompareChoiceKeys orders choice keys as proposals list them: "2" before "10", words alphabetically.
 func CompareChoiceKeys(a, b string) int {
 	if len(a) != len(b) && isDigits(a) && isDigits(b) {
 		return len(a) - len(b)
@@ -102,11 +99,9 @@ func CompareChoiceKeys(a, b string) int {
 
 func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// ChoiceBounds says how many choices a valid ballot names, beside that each of them exists and
-// that it names none twice.
+// ChoiceBounds says how many choices a valid ballot names. Each exists, and none is named twice.
 type ChoiceBounds struct {
-	// Least and Most are the least and the largest number; no Most is any number of choices that upstream
-	// does not state.
+	// Least and Most are the bounds of the number; Most is 0 where upstream does not state it.
 	Least int `json:"least" msgpack:"least"`
 	Most  int `json:"most" msgpack:"most"`
 	// Form is how a ballot states its choices; empty for any.

@@ -43,8 +43,7 @@ type ListCounts struct {
 	Active uint64 `json:"active" msgpack:"active"`
 }
 
-// LatestActivity holds when something last happened in a DAO; null means never,
-// or at no known time.
+// LatestActivity holds when something last happened in a DAO; null means never, or at no known time.
 type LatestActivity struct {
 	ProposalAt *Timestamp `json:"proposalAt" msgpack:"proposalAt"`
 	VoteAt     *Timestamp `json:"voteAt" msgpack:"voteAt"`

@@ -17,9 +17,8 @@ const PowerScale = 18
 // the rest is room for sums over 10^18 ballots, which ClickHouse lets overflow silently.
 const maxPowerDigits = 40
 
-// maxNumberText bounds the text of one number, exponent included. The longest
-// number a Decimal(76,18) can hold has 78 characters; the rest is room for
-// superfluous digits that upstream systems print.
+// maxNumberText bounds the text of one number: the longest Decimal(76,18) has 78 characters, and upstream prints
+// superfluous digits.
 const maxNumberText = 256
 
 // maxExponent stands for every exponent beyond it: next to at most maxNumberText
@@ -44,10 +43,8 @@ func DecimalOf(d decimal.Decimal) Decimal { return Decimal(d.String()) }
 // CountOf returns a count as canonical text.
 func CountOf(n uint64) Decimal { return Decimal(strconv.FormatUint(n, 10)) }
 
-// ParsePower reads voting power from any form of number found upstream:
-// integers, fractions, exponents ("2.11e-16"). More than PowerScale decimal
-// places are rounded half up, which rounded reports. The error is ErrNotANumber,
-// ErrNegative or ErrTooLarge, wrapped with the text.
+// ParsePower reads voting power in any notation, rounded half up to PowerScale decimal places, which rounded reports.
+// The error is ErrNotANumber, ErrNegative or ErrTooLarge, wrapped with the text.
 func ParsePower(text string) (power decimal.Decimal, rounded bool, err error) {
 	exact, err := ParseNumber(text)
 	if err != nil {
@@ -68,8 +65,7 @@ func powerOf(exact decimal.Decimal, text string) (power decimal.Decimal, rounded
 	return power, rounded, nil
 }
 
-// toPowerScale returns a number with PowerScale decimal places, rounded half up, and
-// whether that changed it.
+// toPowerScale returns a number rounded half up to PowerScale decimal places, and whether that changed it.
 func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
 	if exact.Exponent() >= -PowerScale {
 		return exact.RoundCeil(PowerScale), false // has nothing to round up, and only adds zeros
@@ -78,8 +74,7 @@ func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
 	return power, !power.Equal(exact)
 }
 
-// ParseUnits reads an integer amount in the smallest unit of a token with some decimals, and
-// returns it as voting power, as ParsePower does.
+// ParseUnits reads voting power that is stated in the smallest unit of a token, as ParsePower does.
 func ParseUnits(text string, decimals int32) (power decimal.Decimal, rounded bool, err error) {
 	units, err := ParseNumber(text)
 	if err == nil && !units.IsInteger() && !units.IsNegative() {
@@ -91,8 +86,7 @@ func ParseUnits(text string, decimals int32) (power decimal.Decimal, rounded boo
 	return powerOf(units.Shift(-decimals), text)
 }
 
-// ParseWhole reads a whole number from 0 in any notation: 5, 5.0 and 5e0 are one number. The
-// error is ErrNotANumber, wrapped with the text.
+// ParseWhole reads a whole number from 0: 5, 5.0 and 5e0 are one. The error is ErrNotANumber, with the text.
 func ParseWhole(text string) (uint64, error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, nil
@@ -107,9 +101,8 @@ func ParseWhole(text string) (uint64, error) {
 	return 0, fmt.Errorf("%w from 0 without decimals: %q", ErrNotANumber, clip(text))
 }
 
-// ParseNumber reads a number of at most maxNumberText characters in any notation. It bounds the exponent before any
-// big arithmetic is done: a short text such as 1e999999999 stands for a gigabyte of digits. The error is
-// ErrNotANumber, wrapped with the text.
+// ParseNumber reads a number in any notation. It bounds the exponent first: a short text such as 1e999999999 stands
+// for a gigabyte of digits. The error is ErrNotANumber, wrapped with the text.
 func ParseNumber(text string) (decimal.Decimal, error) {
 	mantissa, exponent := text, 0
 	var err error

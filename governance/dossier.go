@@ -373,7 +373,6 @@ type DossierSource struct {
 	Kind       string     `json:"kind"`
 	Address    string     `json:"address"`
 	ObservedAt *Timestamp `json:"observedAt"`
-	// SHA256 is the hash of the record as it is stored, in hexadecimal: another one says that the record has changed, and no answer
-	// has the bytes. Null for a route.
+	// SHA256 is the hash of the record as it is stored: another one says that the record has changed.
 	SHA256 *string `json:"sha256"`
 }

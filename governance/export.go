@@ -1,11 +1,9 @@
 package governance
 
-// DAOExport lists the parts in which all rows of a DAO are downloaded, or what changed of them since
-// a revision.
+// DAOExport lists the parts in which a DAO is downloaded, or what changed of it since a revision.
 type DAOExport struct {
 	DAOID string `json:"daoId"`
-	// Revision is the place in the log of changes up to which the parts have everything, in
-	// microseconds since 1970.
+	// Revision is the place in the log of changes up to which the parts have everything, in microseconds.
 	Revision Decimal         `json:"revision"`
 	Since    *Decimal        `json:"since"`
 	Rows     ExportRowCounts `json:"rows"`
@@ -81,8 +79,7 @@ func ExportRowKinds() []ExportRowKind {
 	return []ExportRowKind{ProposalRows, BallotRows, TopicRows, EventRows}
 }
 
-// DAOExportRow is a row of an export of a DAO: of the members from Proposal on, it has the members of
-// its kind.
+// DAOExportRow is a row of an export of a DAO: from Proposal on, it has the members of its kind.
 type DAOExportRow struct {
 	Kind     ExportRowKind     `json:"kind"`
 	Key      string            `json:"key"`

@@ -22,13 +22,10 @@ const keyBytes = 16
 // ErrMalformedKey is returned for a text that is not a well-formed key.
 var ErrMalformedKey = errors.New("malformed key")
 
-// ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url
-// characters, a hash of its DAO, provider and external id, the same on every
-// machine and after every import.
+// ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url characters, a hash of its identity.
 type ProposalKey string
 
-// TopicKey is the public, opaque name of a forum topic: "t1_" and 22 base64url
-// characters, made as ProposalKey is.
+// TopicKey is the public, opaque name of a forum topic: "t1_", and then as a ProposalKey.
 type TopicKey string
 
 // Identity says where a proposal or topic comes from.
@@ -56,15 +53,13 @@ func SignalID(daoID, signalType, itemKey string) string {
 	return signalIDPrefix + hashOf(daoID, signalType, itemKey)
 }
 
-// hashOf hashes the parts, separated by a zero byte, which none of them may contain, so
-// that different lists of parts give different input.
+// hashOf hashes parts with a zero byte between them, which none of them may contain.
 func hashOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return base64.RawURLEncoding.EncodeToString(sum[:keyBytes])
 }
 
-// ParseProposalKey checks that text is well-formed, not that such a proposal exists. The
-// error is ErrMalformedKey.
+// ParseProposalKey checks that text is well-formed, not that such a proposal exists. The error is ErrMalformedKey.
 func ParseProposalKey(text string) (ProposalKey, error) {
 	return parseKey[ProposalKey](text, proposalKeyPrefix)
 }
@@ -100,8 +95,7 @@ func VoterIdentity(text string) string {
 	return text
 }
 
-// Digits of an address on Ethereum and on Starknet, of which the latter are also written without
-// leading zeros.
+// Digits of an address on Ethereum and on Starknet, whose addresses are also written without leading zeros.
 const ethereumDigits, starknetDigits = 40, 64
 
 // lowerHexadecimal returns a hexadecimal text in lower case, any other unchanged.

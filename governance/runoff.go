@@ -56,8 +56,7 @@ func InstantRunoff(ballots []Ranking, compare func(a, b string) int) map[string]
 type runoff struct {
 	// keys are all choices that ballots rank, in the order that decides between equals.
 	keys []string
-	// ballots are those with a preference left: the first of preferences, by ballot, is the
-	// choice that the ballot counts for.
+	// ballots are those with a preference left, for the first of which each counts.
 	ballots     []Ranking
 	preferences [][]int
 	// scores and supporters are by choice: its result so far, and the ballots it consists of.
@@ -102,8 +101,7 @@ func newRunoff(ballots []Ranking, compare func(a, b string) int) *runoff {
 	return r
 }
 
-// count adds a ballot to its first preference that is not eliminated. A ballot without one
-// no longer counts.
+// count adds a ballot to its first preference that is left. A ballot without one no longer counts.
 func (r *runoff) count(ballot int) {
 	left := r.preferences[ballot]
 	for len(left) > 0 && r.eliminated[left[0]] {
@@ -128,8 +126,7 @@ func (r *runoff) count(ballot int) {
 // hasMajority reports whether a choice has more than half of the power.
 func (r *runoff) hasMajority() bool { return r.strongest.Add(r.strongest).GreaterThan(r.total) }
 
-// eliminateWeakest eliminates the weakest choice, and counts its ballots for their next
-// preferences.
+// eliminateWeakest counts the ballots of the weakest choice for their next preferences.
 func (r *runoff) eliminateWeakest() {
 	weakest := r.standing.removeWeakest(r.scores)
 	r.eliminated[weakest] = true

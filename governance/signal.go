@@ -18,8 +18,7 @@ type Signal struct {
 	DeadlineAtMs  *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
 	Severity      string       `json:"severity" msgpack:"severity"`
 	ProposalKey   *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	// Evidence is a JSON object: the figures that the signal follows from, kept as
-	// text so that imported numbers keep every digit.
+	// Evidence has the figures that the signal follows from, as text: imported numbers keep every digit.
 	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
 }
 

@@ -27,8 +27,7 @@ func SourceStates() []SourceState {
 	}
 }
 
-// Reason explains a state in words for callers; nil for a state that needs none. stopped
-// says that nothing is tried again before an operator has decided.
+// Reason explains a state to callers; nil for one that needs no reason. stopped says that an operator has to decide.
 func (s SourceState) Reason(stopped bool) *string {
 	if s == SourceFailing && stopped {
 		return new("following has stopped until an operator decides")
@@ -102,8 +101,7 @@ func (s *SourceStatus) SetLag(at time.Time) {
 	s.LagSeconds = &lag
 }
 
-// BackfillProgress says how much of the past has been read. The unit is the provider's:
-// proposals, topics or blocks.
+// BackfillProgress says how much of the past has been read, in the provider's unit.
 type BackfillProgress struct {
 	Done  uint64 `json:"done" msgpack:"done"`
 	Total uint64 `json:"total" msgpack:"total"`

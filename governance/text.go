@@ -16,17 +16,15 @@ func OptionalText(text string) *string {
 	return &text
 }
 
-// NormalizeTitle returns a title in the form in which titles are compared: without regard
-// to case, character composition and the amount of white space.
+// NormalizeTitle returns a title as it is compared: without regard to case, composition and white space.
 func NormalizeTitle(title string) string {
 	// Case folding may decompose characters.
 	folded := norm.NFKC.String(cases.Fold().String(norm.NFKC.String(title)))
 	return strings.Join(strings.Fields(folded), " ")
 }
 
-// NormalizeExternalID returns an id in the form in which ids are compared: hexadecimal ones, and
-// Governors' with their address, in lower case. In others, such as the base58 ids of older Snapshot
-// proposals, the case matters.
+// NormalizeExternalID returns an id as it is compared: in lower case if it is hexadecimal or a Governor's. In others,
+// such as the base58 ids of older Snapshot proposals, the case matters.
 func NormalizeExternalID(id string) string {
 	id = strings.TrimSpace(id)
 	if lower := strings.ToLower(id); strings.HasPrefix(lower, chainPrefix) {
@@ -56,8 +54,7 @@ func GroupDigits(digits string) string {
 	return text.String()
 }
 
-// Shorten returns at most so many bytes of a text for a message, whole characters, and says with
-// an ellipsis that there were more.
+// Shorten returns at most so many bytes of a text, whole characters, with an ellipsis where there were more.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

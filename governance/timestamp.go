@@ -14,8 +14,7 @@ const timestampLayout = "2006-01-02T15:04:05.000Z"
 // MaxYear is the last year of which times are known.
 const MaxYear = 2261
 
-// maxTimestamp is the last millisecond of MaxYear, the last that fits the
-// nanoseconds in which the warehouse's driver counts.
+// maxTimestamp is the last of MaxYear, which the nanoseconds of the warehouse's driver can state.
 const maxTimestamp Timestamp = 9214646399999
 
 // Timestamp is a moment in milliseconds since 1970 UTC. Its JSON form is an ISO
@@ -40,8 +39,7 @@ func OptionalTimestamp(t *time.Time) *Timestamp {
 	return &stamp
 }
 
-// TimestampOfUnix returns the moment some whole seconds after 1970 UTC, which
-// must lie between 1970 and MaxYear.
+// TimestampOfUnix returns the moment some seconds after 1970 UTC; an error beyond MaxYear.
 func TimestampOfUnix(seconds int64) (Timestamp, error) {
 	if seconds < 0 || seconds > int64(maxTimestamp)/1000 {
 		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, MaxYear)
@@ -53,9 +51,8 @@ func TimestampOfUnix(seconds int64) (Timestamp, error) {
 // milliseconds it is a time of 2001, in seconds none.
 const leastMillis = 1_000_000_000_000
 
-// ParseUnix reads a time since 1970 as tools write it: in seconds with or without decimals, or
-// in milliseconds, microseconds or nanoseconds, whose numbers are larger than seconds can be.
-// It is cut to milliseconds.
+// ParseUnix reads a time since 1970 in seconds with or without decimals, or in milliseconds, microseconds or
+// nanoseconds, whose numbers are larger than seconds can be. It is cut to milliseconds.
 func ParseUnix(text string) (Timestamp, error) {
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds < leastMillis {
 		return TimestampOfUnix(seconds)
@@ -77,8 +74,7 @@ func ParseUnix(text string) (Timestamp, error) {
 	return Timestamp(millis.IntPart()), nil
 }
 
-// ParseTimestamp reads an RFC 3339 time, with or without a fraction and at any
-// offset. A date alone means midnight UTC.
+// ParseTimestamp reads an RFC 3339 time, cut to milliseconds, or a date: midnight UTC.
 func ParseTimestamp(text string) (Timestamp, error) { return parseTimestamp(text, 0) }
 
 // ParseBound is ParseTimestamp for an end of a range. Of a moment between two milliseconds it returns the

@@ -13,13 +13,11 @@ const (
 	headingLength = 250
 )
 
-// headingLine matches a Markdown heading: up to three spaces, up to six marks, white space, and
-// the text without the closing marks.
+// headingLine matches a Markdown heading, and its text without the closing marks.
 var headingLine = regexp.MustCompile(`^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
 
-// TitleOrDerived returns the title that upstream states. Where it states none, the title is the
-// first heading of the body, or else the body's first 80 characters, and derived is true; empty
-// for a body without text.
+// TitleOrDerived returns the title that upstream states, or else, with derived true, the first heading of the body or
+// the body's first 80 characters; empty for a body without text.
 func TitleOrDerived(title, body string) (shown string, derived bool) {
 	if strings.TrimSpace(title) != "" {
 		return title, false
@@ -31,8 +29,7 @@ func TitleOrDerived(title, body string) (shown string, derived bool) {
 	return shown, shown != ""
 }
 
-// firstHeading returns the text of the first Markdown heading that has one. A line in a fenced
-// block of code is none.
+// firstHeading returns the text of the first Markdown heading that has one, outside of blocks of code.
 func firstHeading(body string) string {
 	fence := ""
 	for line := range strings.Lines(body) {

@@ -19,8 +19,7 @@ type ForumTopic struct {
 	UpdatedAt      *Timestamp `json:"updatedAt" msgpack:"updatedAt"`
 }
 
-// ForumTopicDetail is the payload of one forum topic: the fields of its row in the
-// list, and what a list leaves out.
+// ForumTopicDetail is the payload of one forum topic: its row in the list, and what a list leaves out.
 type ForumTopicDetail struct {
 	ForumTopic
 	BodyText         *string           `json:"bodyText" msgpack:"bodyText"`

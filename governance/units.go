@@ -18,8 +18,8 @@ type Units [4]uint64
 
 const unitsBytes = 32
 
-// UnitsOf returns d in units, rounded up: no power reaches d unless it reaches the result. The largest Units stand for what is beyond
-// them, 0 for what is negative.
+// UnitsOf returns d in units, rounded up: no power reaches d unless it reaches the result, which is 0 for what is
+// negative, and the largest Units for what is beyond them.
 func UnitsOf(d decimal.Decimal) (u Units) {
 	whole := d.Shift(PowerScale).Ceil().BigInt()
 	switch {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// trackingParameters say where a reader came from, not what is read. All that begin
-// with "utm_" are among them.
+// trackingParameters, and all that begin with "utm_", say where a reader came from, not what is read.
 var trackingParameters = map[string]bool{ //nolint:gochecknoglobals // a table
 	"ref": true, "ref_src": true,
 	"gclid": true, "gclsrc": true, "dclid": true, "wbraid": true, "gbraid": true, "_ga": true, "_gl": true,

@@ -24,8 +24,7 @@ func (v Verdict) String() string {
 	return []string{"", GovernorFor, GovernorAgainst, GovernorAbstain}[v]
 }
 
-// verdictLabels returns the labels with a verdict, in lower case. A label has it when it is one
-// of these, or begins with one that punctuation ends ("Yes, approve the budget").
+// verdictLabels returns the labels with a verdict, as isLabel reads them.
 func verdictLabels() map[Verdict]string {
 	return map[Verdict]string{
 		Approves: "for|yes|yae|yay|yea|yeah|yep|aye|sure|approve|approved|accept|accepted|in favor|in favour|favor|in support|support|" +
@@ -43,8 +42,7 @@ func verdictLabels() map[Verdict]string {
 	}
 }
 
-// Words that begin a label and give it their verdict whatever follows, unless it denies it
-// ("Approve no budget"); and pairs of words that do.
+// Words, and pairs of words, that give a label its verdict whatever follows, unless it denies it: "Approve no budget".
 const (
 	approvingWords = "approve|accept"
 	rejectingWords = "reject|disapprove|refuse|decline|oppose"
@@ -52,8 +50,7 @@ const (
 	rejectingPairs = "no to|no i|no we|no thanks|against this|against the"
 )
 
-// Words that deny what follows them. What begins with one of denials rejects, unless it denies a
-// rejection ("Do not veto").
+// Words that deny. What begins with one of denials rejects, unless it denies a rejection: "Do not veto".
 const (
 	denials    = "do not|don't|dont|do no"
 	deniers    = "no|not|none|neither|nothing"
@@ -87,8 +84,7 @@ func VerdictOf(label string) Verdict {
 	return NoVerdict
 }
 
-// plainLabel returns a label in lower case, without ornaments and what is in parentheses at its
-// end.
+// plainLabel returns a label in lower case, without ornaments and a last part in parentheses.
 func plainLabel(label string) string {
 	label = strings.ToLower(norm.NFKC.String(strings.Map(plainApostrophe, label)))
 	if at := strings.LastIndex(label, "("); at > 0 && strings.HasSuffix(strings.TrimSpace(label), ")") {

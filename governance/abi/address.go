@@ -22,8 +22,7 @@ func IsAddress(text string) bool {
 	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
-// IsValidAddress reports whether a text is an address other than zero. Letters of both cases are a
-// checksum, as EIP-55 has it.
+// IsValidAddress reports whether a text is an address other than zero, whose checksum, if any, is right.
 func IsValidAddress(text string) bool {
 	if !IsAddress(text) || strings.Trim(text[2:], "0") == "" {
 		return false
@@ -32,8 +31,7 @@ func IsValidAddress(text string) bool {
 	return text[2:] == lower || text[2:] == strings.ToUpper(lower) || text == Checksummed(text)
 }
 
-// Checksummed returns an address with its EIP-55 checksum: a letter is upper case where the hash
-// of the lower-case address has a digit above 7.
+// Checksummed returns an address with its EIP-55 checksum.
 func Checksummed(address string) string {
 	digits := []byte(strings.ToLower(address[2:]))
 	hash := hex.EncodeToString(Keccak(digits))

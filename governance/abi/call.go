@@ -112,8 +112,7 @@ func (of Interfaces) decode(call Call, depth int, budget *int) Decoded {
 	return d
 }
 
-// candidates returns the functions that fit a call, and the arguments of the first; or the
-// reason why none does.
+// candidates returns the functions that fit a call, and the arguments of the first; or why none does.
 func (t *table) candidates(call Call) (fit []*function, arguments []Argument, reason string) {
 	data, functions := call.Data, []*function(nil)
 	switch {
@@ -164,8 +163,7 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 	return fit, arguments, reason
 }
 
-// DecodeValues reads values that are encoded without a selector, such as the data of a log, by
-// their types in parentheses.
+// DecodeValues reads values without a selector, such as the data of a log, by their types in parentheses.
 func DecodeValues(types string, data []byte) ([]Argument, error) {
 	_, inputs, _, err := parseSignature(types)
 	if err != nil {

@@ -17,18 +17,15 @@ type Argument struct {
 	// Name is the name of the parameter; empty where unknown.
 	Name string `json:"name" msgpack:"name"`
 	Type string `json:"type" msgpack:"type"`
-	// Value is a number in decimal, an address or bytes in hexadecimal, a truth value or a
-	// text; empty for arrays and tuples.
+	// Value is a decimal number, hexadecimal, a truth value or a text; empty for arrays and tuples.
 	Value string `json:"value" msgpack:"value"`
 	// Items are the elements of an array or the fields of a tuple.
 	Items   []Argument `json:"items" msgpack:"items"`
 	content []byte
 }
 
-// decodeAll reads arguments that fill the data exactly. Only the encoding that contracts and
-// libraries write is accepted: contents follow the heads in order, without gaps, overlaps or
-// set padding. So encoding the result again gives the same bytes, and the result is no larger
-// than the data by more than a factor.
+// decodeAll reads arguments that fill the data exactly, as contracts and libraries encode them: contents follow the
+// heads in order, without gaps, overlaps or set padding, so that they are not much larger than the data.
 func decodeAll(inputs []parameter, data []byte) ([]Argument, error) {
 	arguments, used, err := decodeFields(inputs, data)
 	if err == nil && used != len(data) {
@@ -165,8 +162,7 @@ func isZero(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }
 // Bytes returns what bytes or a text hold.
 func (a *Argument) Bytes() []byte { return a.content }
 
-// IsUnlimited reports whether an argument is the largest number of a type that contracts use
-// for amounts: as an allowance it has no limit.
+// IsUnlimited reports whether an allowance has no limit: it is the largest number of its type.
 func (a *Argument) IsUnlimited() bool {
 	switch a.Type {
 	case "uint256":

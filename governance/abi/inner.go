@@ -84,8 +84,7 @@ func place(list []parameter, name string, err *error) int {
 	return at
 }
 
-// pathOf returns the positions of a parameter and of the tuples around it, by their names with
-// points between, and its type.
+// pathOf returns the positions of a parameter and of the tuples around it, and its type. Points separate the names.
 func pathOf(list []parameter, names string, err *error) (path []int, of *valueType) {
 	for name := range strings.SplitSeq(names, ".") {
 		at := place(list, name, err)
@@ -106,8 +105,7 @@ func argumentAt(arguments []Argument, path []int) (a Argument) {
 	return a
 }
 
-// calls returns the calls inside a decoded call; ok is false if they are not coded as the
-// function declares.
+// calls returns the calls inside a decoded call; ok is false if they are not coded as the function declares.
 func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool) {
 	chain := outer.Chain
 	if in.crosses {

@@ -64,8 +64,7 @@ type jsonParameter struct {
 	Components []jsonParameter
 }
 
-// ParseInterface returns the signatures of the functions that an ABI file states: the list that compilers write, or an
-// object that has it as abi.
+// ParseInterface returns the signatures of the functions of an ABI: the list that compilers write, or an object's abi.
 func ParseInterface(file []byte) (signatures []string, err error) {
 	type entry struct {
 		Type, Name string

@@ -15,8 +15,7 @@ type Payment struct {
 	Amount string
 	// From is empty for the executor, To who receives it.
 	From, To string
-	// Proceeds is true for money that comes from others, as of a swap, a claim or a vault: where To is the caller, nothing
-	// leaves.
+	// Proceeds is true for money that comes from others, as of a swap: where To is the caller, nothing leaves.
 	Proceeds bool
 }
 
@@ -51,9 +50,8 @@ func (d *Decoded) Argument(names ...string) string {
 	return ""
 }
 
-// Payments returns the money that a call moves itself, without the calls inside: native money
-// with the call, unless the function or a call inside hands it on, and tokens that the function
-// moves.
+// Payments returns the money that a call moves itself, without the calls inside: tokens that the function moves,
+// and native money, unless the function or a call inside hands it on.
 func (d *Decoded) Payments() (payments []Payment) {
 	payments = d.moved()
 	handsOn := slices.ContainsFunc(payments, func(p Payment) bool { return p.Token == "" })
@@ -156,8 +154,8 @@ func (d *Decoded) ends(name string) bool {
 		d.Argument("flowRate") == "0" && !strings.HasPrefix(name, "create")
 }
 
-// proceeds returns what a swap, or what takes liquidity away, gives to a stated recipient other than who pays. Exchanges write
-// 0, 1 and 2 for the caller and themselves.
+// proceeds returns what a swap, or what takes liquidity away, gives to a stated recipient other than who pays.
+// Exchanges write 0, 1 and 2 for the caller and themselves.
 func (d *Decoded) proceeds(name string) (payments []Payment) {
 	to := d.Argument("to", "receiver")
 	if strings.HasPrefix(name, "cancel") || strings.HasPrefix(name, "unsign") || len(strings.TrimLeft(to, "0x")) < 2 || to == d.Argument("sender") {
@@ -211,8 +209,7 @@ func short(address string) string {
 	return "0x" + address[high:]
 }
 
-// token returns the token that a call moves: an argument, or the called contract where that is a token or a vault of one;
-// empty for native money.
+// token returns the token that a call moves, which may be the called contract; empty for native money.
 func (d *Decoded) token() string {
 	name, _, _ := strings.Cut(d.Function, "(")
 	for _, native := range []string{"ETH", "Eth", "Ether", "Native", "BNB"} {

@@ -77,8 +77,7 @@ var functionRows string
 //go:embed bridges.txt
 var bridgeRows string
 
-// known returns the table. A row that cannot be read is a mistake of the file, which the tests
-// of this package find.
+// known returns the table. A test finds rows that cannot be read.
 var known = sync.OnceValue(func() *table { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	t := &table{functions: map[Selector][]*function{}, bridges: map[[2]string]string{}}
 	for row := range rows(functionRows) {
@@ -138,8 +137,7 @@ func SelectorOf(signature string) Selector {
 	return Selector(Keccak([]byte(signature))[:len(Selector{})])
 }
 
-// stated returns the function with the signature that a contract states: the row of the table,
-// which has names and a kind, or one without.
+// stated returns the function with a stated signature: the row of the table, or one without names and kind.
 func (t *table) stated(call Call) (*function, error) {
 	_, inputs, canonical, err := parseSignature(call.Signature)
 	if err != nil {

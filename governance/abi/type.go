@@ -38,8 +38,7 @@ const (
 // valueType is a type of the contract ABI.
 type valueType struct {
 	form form
-	// width is the bits of a number, the bytes of fixed bytes, the elements of an array; -1 for
-	// an array of any length.
+	// width is the bits of a number, the bytes of fixed bytes, the elements of an array; -1 for any length.
 	width   int
 	element *valueType
 	fields  []parameter
@@ -64,8 +63,7 @@ type parser struct {
 	depth int
 }
 
-// parseSignature returns the name, the parameters and the canonical form of a signature, with
-// names of parameters or without.
+// parseSignature returns the name, the parameters and the canonical form of a signature.
 func parseSignature(text string) (name string, inputs []parameter, canonical string, err error) {
 	open := strings.IndexByte(text, '(')
 	if open < 0 || strings.Trim(text[:open], nameCharacters) != "" {

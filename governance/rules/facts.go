@@ -67,20 +67,16 @@ type VoteFacts struct {
 	ActionsAt governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
-	// ByRejection says that the proposal passes unless the second choice exceeds a quorum of
-	// its own: the choice that leads does not win.
+	// ByRejection says that the proposal passes unless the second choice exceeds a quorum: the leader does not win.
 	ByRejection bool
-	// Single says that each ballot gives all its power to one choice, so that
-	// ballots are comparable with the result.
+	// Single says that each ballot gives all its power to one choice, so that it is comparable with the result.
 	Single bool
 	Final  Result
-	// Before holds the interim results, by window. It is empty unless the time of
-	// every ballot is known.
+	// Before holds the interim results, by window; empty unless the time of every ballot is known.
 	Before map[time.Duration]Result
 	// LargestBallots holds the largest ballots of each choice.
 	LargestBallots []LargestBallot
-	// EarlierVotes and EarlierPowers hold the ballots, and their voting power, of the votes of
-	// the same source that ended before this one began, the last 10 at most.
+	// EarlierVotes and EarlierPowers are ballots, and their power, of at most 10 votes of the source that ended before.
 	EarlierVotes  []uint64
 	EarlierPowers []decimal.Decimal
 }
@@ -109,8 +105,7 @@ type RuleHit struct {
 	Evidence map[string]string
 }
 
-// windowStart returns the moment a window before the end, and whether the vote was
-// under way then: not when it began later, or had ended by an earlier decision.
+// windowStart returns the moment a window before the end, and whether the vote was under way then.
 func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return 0, false
@@ -142,8 +137,7 @@ func (f VoteFacts) competes(choice int) bool {
 	return choice >= len(f.Verdicts) || f.Verdicts[choice] != governance.Abstains
 }
 
-// leadingPair returns the two choices with the most power among those that can win, the
-// first of equals. It returns false unless both have power.
+// leadingPair returns the two choices with the most power that can win; false unless both have power.
 func (f VoteFacts) leadingPair(r Result) (leadingChoices, bool) {
 	first, second := -1, -1
 	for i, score := range r.Scores {
@@ -162,15 +156,13 @@ func (f VoteFacts) leadingPair(r Result) (leadingChoices, bool) {
 	return leadingChoices{first: first, second: second, margin: margin, percent: percentOf(margin, r.Power)}, true
 }
 
-// isRace reports whether the choice with the most power wins, and ballots are comparable
-// with its lead.
+// isRace reports whether the leader wins, and ballots are comparable with its lead.
 func (f VoteFacts) isRace() bool { return f.Single && !f.ByRejection }
 
 // valid reports whether the vote ended with a result that counts: the quorum was met.
 func (f VoteFacts) valid() bool { return f.ended() && f.isRace() && !f.missesQuorum(f.Final) }
 
-// decides reports whether the lead of a choice decides the outcome. It does not where more
-// than a lead was needed, as two thirds.
+// decides reports whether the lead of a choice decides the outcome: more, as two thirds, may have been needed.
 func (f VoteFacts) decides(leader int) bool {
 	if !f.valid() || leader >= len(f.Verdicts) {
 		return f.valid()

@@ -9,8 +9,7 @@ const (
 	realtimeFrom = 75
 )
 
-// SurfacesOf returns the surfaces that show a signal of a score. The realtime surface
-// takes only signals with a deadline.
+// SurfacesOf returns the surfaces that show a signal.
 func SurfacesOf(score int, hasDeadline bool) []governance.Surface {
 	surfaces := []governance.Surface{governance.AgentSurface}
 	if score >= latestFrom {

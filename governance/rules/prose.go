@@ -12,8 +12,7 @@ import (
 	"pnyx/governance"
 )
 
-// maxTitleRunes and maxLabelRunes bound the characters of a title and of a choice
-// inside a sentence.
+// Bounds of the characters of a title and of a choice inside a sentence.
 const (
 	maxTitleRunes = 100
 	maxLabelRunes = 60
@@ -67,8 +66,7 @@ func SignalVoter(s governance.Signal) string {
 	return cmp.Or(named.Voter, named.Delegate)
 }
 
-// NameVoter puts the name of a voter, and its source, beside the voter with whom a text of a derived
-// signal begins.
+// NameVoter puts a voter's name, and its source, beside the voter with whom a text of a derived signal begins.
 func NameVoter(text, voter string, name governance.VoterName) string {
 	for _, subject := range []string{voterText(voter), delegateText(voter)} {
 		if rest, found := strings.CutPrefix(text, subject+" "); found {

@@ -20,8 +20,7 @@ import (
 //go:embed *.json
 var tables embed.FS
 
-// table returns a function that returns the rows of a file. A file that cannot be read is a
-// mistake that the tests of this package find.
+// table returns a function that returns the rows of a file. A test finds files that cannot be read.
 func table[Row any](file string) func() []Row {
 	read := sync.OnceValue(func() (rows []Row) {
 		text, err := tables.ReadFile(file)

@@ -12,15 +12,13 @@ import (
 const (
 	// minBallots is the number of ballots from which rules evaluate a result.
 	minBallots = 5
-	// minDecidedBallots is the number from which one of them can be said to decide: among a
-	// handful, every large one does.
+	// minDecidedBallots is the number from which one can be said to decide: among a handful, every large one does.
 	minDecidedBallots = 10
 	// closeMarginPercent is the lead, in percent of all power, up to which a race is close.
 	closeMarginPercent = 5
 	// whalePercent is the share of all power, in percent, from which one ballot is a whale's.
 	whalePercent = 40
-	// minQuorumPercent is the share of the quorum, in percent, below which missing it is
-	// not reported.
+	// minQuorumPercent is the share of the quorum, in percent, below which missing it is not reported.
 	minQuorumPercent = 10
 	// minEarlierVotes is the number of earlier votes that a turnout comparison needs.
 	minEarlierVotes = 5
@@ -96,8 +94,7 @@ func (r SignalRule) complete(hit RuleHit, title string) RuleHit {
 // ballots in the form of another vote type are invalid.
 const talliesVersion = 3
 
-// FeedRulesVersion is a hash of the event types and the signal rules. Events and signals
-// that were derived under another version have to be derived again.
+// FeedRulesVersion is a hash of the rules: what was derived under another one has to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion, talliesVersion)

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// RelevantFrom is the score from which a topic counts as about governance. A topic that
-// is linked to a proposal always does.
+// RelevantFrom is the score from which a topic is about governance. One that is linked to a proposal always is.
 const RelevantFrom = 30
 
 // TopicFacts is the input of the relevance of a forum topic.
@@ -66,8 +65,7 @@ const (
 	manyReplies  = 50
 )
 
-// TopicRules lists all rules. The score is the sum of the points of those that apply, at
-// least 0 and at most 100.
+// TopicRules lists all rules. The score is the sum of the points of those that apply, from 0 to 100.
 func TopicRules() []TopicRule {
 	return []TopicRule{
 		{

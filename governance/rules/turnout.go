@@ -6,8 +6,7 @@ import (
 	"pnyx/governance"
 )
 
-// fullTurnout is the turnout, in percent of the usual, from which a vote has all of its score,
-// and the turnout that is taken where the usual one is not known.
+// fullTurnout is the percentage of the usual from which a vote has all of its score; taken where none is known.
 const fullTurnout = 100
 
 // importanceVersion changes with how the importance of events is weighed.
@@ -33,8 +32,7 @@ func (f VoteFacts) usualVotes() (decimal.Decimal, bool) {
 	return median(votes)
 }
 
-// turnout returns the ballots or the power of a result in whole percent of the usual,
-// whichever is less, and at most fullTurnout.
+// turnout returns the ballots or the power, whichever is less, in whole percent of the usual, at most fullTurnout.
 func (f VoteFacts) turnout(r Result) int {
 	least := decimal.NewFromInt(fullTurnout)
 	if usual, known := f.usualVotes(); known && usual.IsPositive() {
@@ -52,8 +50,7 @@ func (f VoteFacts) weigh(score int, r Result) int {
 	return score * (fullTurnout + f.turnout(r)) * bySize(r.Votes) / (2 * fullTurnout * 2 * fullBallots)
 }
 
-// weighBefore is weigh for a vote without a result: by the usual number of ballots, where it is
-// known.
+// weighBefore is weigh for a vote without a result: by the usual number of ballots, where it is known.
 func (f VoteFacts) weighBefore(score int) int {
 	usual, known := f.usualVotes()
 	if !known {
@@ -65,8 +62,7 @@ func (f VoteFacts) weighBefore(score int) int {
 // bySize returns the part of a score, in parts of 2 × fullBallots, for a number of ballots.
 func bySize(votes uint64) int { return fullBallots + int(min(votes, fullBallots)) }
 
-// Importance returns the importance of an event of the vote: ImportanceOf's, where the
-// vote is over by what its result deserves.
+// Importance returns ImportanceOf an event of the vote, weighed by the result once the vote is over.
 func (f VoteFacts) Importance(eventType string, confidence governance.Confidence, votes uint64) int {
 	score := ImportanceOf(eventType, confidence, votes)
 	if !f.ended() || confidence == governance.DiscoveredTime {
