@@ -11,8 +11,7 @@ import (
 const (
 	// maxPostBytes bounds the text of a post, several times what forums allow.
 	maxPostBytes = 1 << 20
-	// maxSummaryRunes bounds a summary. minSummaryRunes is the length from which whole
-	// sentences are preferred to a cut one.
+	// maxSummaryRunes bounds a summary. From minSummaryRunes on, whole sentences are preferred to a cut one.
 	maxSummaryRunes = 280
 	minSummaryRunes = 100
 	// maxIndent is the depth of lists and quotes beyond which text is not indented further.
@@ -23,15 +22,13 @@ const (
 type Post struct {
 	// Text is the whole post: paragraphs, lists, quotes with "> ", pictures by their description.
 	Text string
-	// Summary is its first sentences, without headings, code, pictures, tables and
-	// quotes of others.
+	// Summary is its first sentences, without headings, code, pictures, tables and quotes of others.
 	Summary string
 	// Links names the proposals that it links, sorted; see LinkedProposal.
 	Links []string
 }
 
-// ParsePost turns a post from the HTML that a forum renders into plain text. It
-// follows the tokens and keeps no tree, so that no nesting is too deep for it.
+// ParsePost turns the HTML of a forum into plain text. It keeps no tree, so that no nesting is too deep.
 func ParsePost(cooked string) Post {
 	cooked = strings.ToValidUTF8(cooked, "\uFFFD")
 	whole := newPostReader(cooked, maxPostBytes)
@@ -71,12 +68,10 @@ func newPostReader(cooked string, most int) *postReader {
 	return &postReader{tokens: html.NewTokenizer(strings.NewReader(cooked)), most: most}
 }
 
-// activeTag matches elements that run or load something in a browser. Plain text may
-// contain them, because posts write about HTML.
+// activeTag matches elements that run or load something in a browser, which posts about HTML name.
 var activeTag = regexp.MustCompile(`(?i)<(/?(?:script|style|iframe|object|embed|svg|math|link|meta|base|form|img|template|noscript))`)
 
-// String returns the collected text. A space after "<" disables what a browser would
-// take for an active tag, in case the text is shown as HTML.
+// String returns the collected text. A space after "<" disables active tags, in case the text is shown as HTML.
 func (p *postReader) String() string {
 	text := p.text.String()
 	if len(text) > p.most {

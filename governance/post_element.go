@@ -75,8 +75,7 @@ func (p *postReader) leavesOut(tag html.Token) bool {
 	return false
 }
 
-// skip skips an element with its content. The preview of another page is replaced by the
-// page's address.
+// skip skips an element with its content. The address of another page stands for its preview.
 func (p *postReader) skip(tag html.Token) {
 	if address := attribute(tag, "data-onebox-src"); address != "" && !p.brief {
 		p.link(address)
@@ -139,8 +138,7 @@ func (p *postReader) item() {
 	p.marker += strconv.Itoa(*last) + ". "
 }
 
-// breakLine requests the line ends before and after an element: a blank line around most
-// elements, none within lists.
+// breakLine requests the line ends around an element: a blank line around most, none within lists.
 func (p *postReader) breakLine(name string) {
 	ends := 0
 	switch name {

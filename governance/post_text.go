@@ -43,8 +43,7 @@ func (p *postReader) begin() {
 	p.gap, p.space, p.marker = 0, false, ""
 }
 
-// isInvisible reports whether a character is invisible or changes the direction of
-// writing. White space does not count, nor does the joiner of emoji.
+// isInvisible reports whether a character is invisible or changes the direction of writing, but for joiners of emoji.
 func isInvisible(r rune) bool {
 	switch {
 	case r == '\u200d' || unicode.IsSpace(r):
@@ -55,8 +54,7 @@ func isInvisible(r rune) bool {
 	return unicode.IsControl(r)
 }
 
-// summarize returns the first sentences of a text, as many as fit; where these are
-// shorter than minSummaryRunes, as many words as fit.
+// summarize returns as many first sentences as fit or, below minSummaryRunes, as many words.
 func summarize(text string) string {
 	joined := []rune(strings.Join(strings.Fields(text), " "))
 	if len(joined) <= maxSummaryRunes {
@@ -84,8 +82,7 @@ func endsSentence(word string) bool {
 	return strings.ContainsRune(".!?…。！？", last)
 }
 
-// cutSummary cuts a text that is too long: after its whole sentences, or else between two
-// words, if there are two.
+// cutSummary cuts a text that is too long: after its whole sentences, or else between two words.
 func cutSummary(text []rune, whole int) string {
 	if whole >= minSummaryRunes {
 		return string(text[:whole])

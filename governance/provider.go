@@ -8,8 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Provider is an upstream system. Its methods, and the links of provider_link.go, are
-// the only places that know what providers differ in.
+// Provider is an upstream system. Only its methods, and provider_link.go, know what providers differ in.
 type Provider string
 
 // The upstream systems that Pnyx reads.
@@ -37,8 +36,7 @@ const (
 	GovernorAbstain = "abstain"
 )
 
-// GovernorChoices returns the three choices of every Governor, in the order in which
-// upstream lists their scores.
+// GovernorChoices returns the three choices of every Governor, in the order of their scores upstream.
 func GovernorChoices() []Choice {
 	return []Choice{
 		{Key: GovernorFor, Label: "For"}, {Key: GovernorAgainst, Label: "Against"}, {Key: GovernorAbstain, Label: "Abstain"},
@@ -54,26 +52,21 @@ func (p Provider) IsForum() bool { return p == Discourse }
 // IsOnchain reports whether a proposal that passes is executed by a transaction.
 func (p Provider) IsOnchain() bool { return p == Tally || p == Governor }
 
-// AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
-// published is unknown rather than absent.
+// AlwaysHasQuorum reports whether a quorum that is not published is unknown rather than absent.
 func (p Provider) AlwaysHasQuorum() bool { return p.IsOnchain() }
 
-// EstimatesTimes reports whether a start or end of voting that is still to come is an
-// estimate: contracts state some as numbers of blocks.
+// EstimatesTimes reports whether a time that is still to come is an estimate, from a number of blocks.
 func (p Provider) EstimatesTimes() bool { return p == Governor }
 
-// DecidesByMajority reports whether more power for than against decides a vote, provided
-// that the quorum is reached. On a Governor it does even where ballots are split.
+// DecidesByMajority reports whether more power for than against decides a vote that reaches its quorum.
 func (p Provider) DecidesByMajority(v VoteType) bool {
 	return p.IsOnchain() || v == SingleChoice || v == Basic
 }
 
-// HasEveryBallot reports whether the ballots of a proposal are read with it, so that none
-// stored means that none was cast. Upstream does not state their number.
+// HasEveryBallot reports whether a proposal is read with all of its ballots: none stored means that none was cast.
 func (p Provider) HasEveryBallot() bool { return p == Governor }
 
-// ChoiceKey returns the key of the choice at a position, counted from 0. Governors name
-// their three choices; all other choices are numbered from 1.
+// ChoiceKey returns the key of the choice at a position from 0: a name on Governors, else a number from 1.
 func (p Provider) ChoiceKey(position int) string {
 	if choices := GovernorChoices(); p.IsOnchain() && position < len(choices) {
 		return choices[position].Key
@@ -90,8 +83,7 @@ func (p Provider) QuorumChoices() []string {
 	return nil
 }
 
-// QuorumPower returns the voting power that counts towards a quorum: the power of the choices with
-// these keys, or total where there are none. powerOf returns the power that supports a choice.
+// QuorumPower returns the power that counts towards a quorum: that of some choices, or total where there are none.
 func QuorumPower(choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal) decimal.Decimal {
 	if len(choices) == 0 {
 		return total
@@ -127,8 +119,7 @@ func (p Provider) OutcomeField() string {
 	return fieldDAOStatus
 }
 
-// StatedOutcome returns the outcome that upstream states, if it states one. A Governor
-// states it by the proposal's state, Snapshot only by the DAO's own status.
+// StatedOutcome returns the outcome that upstream states: by its state on Governors, else by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {
 	if p.IsOnchain() {
 		outcome = OutcomeOfState(state)
@@ -137,8 +128,7 @@ func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known
 	return DAOStatusOutcome(daoStatus)
 }
 
-// IsVoteOver reports whether upstream states that a vote has ended: by the provider's
-// state of the proposal, or by the status that the DAO itself keeps next to Snapshot.
+// IsVoteOver reports whether upstream states, by the state or the DAO's own status, that a vote has ended.
 func IsVoteOver(state, daoStatus string) bool {
 	if outcome, known := DAOStatusOutcome(daoStatus); known && outcome != Unknown {
 		return true

@@ -11,12 +11,10 @@ var snapshotHosts = map[string]bool{ //nolint:gochecknoglobals // a table
 	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
 }
 
-// governorHost is the site that shows the proposals of Governors, and formerGovernorHost its address
-// before.
+// governorHost shows the proposals of Governors, as formerGovernorHost did.
 const governorHost, formerGovernorHost = "tally.xyz", "withtally.com"
 
-// snapshotID matches the id of a Snapshot proposal: a hash, in hexadecimal or as a
-// content id of IPFS.
+// snapshotID matches the id of a Snapshot proposal: a hash in hexadecimal, or a content id of IPFS.
 var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-z]{44}$|^baf[a-z2-7]{56}$`)
 
 // hashedNumber matches the number of a Governor's proposal that is a hash. Others count from 1.
@@ -28,8 +26,7 @@ const chainPrefix = "eip155:"
 // governorID matches the id of a Governor as a source: chain and contract.
 var governorID = regexp.MustCompile(`^eip155:[1-9][0-9]{0,18}:0x[0-9a-f]{40}$`)
 
-// IsGovernorID reports whether a text is the id of a Governor as a source:
-// eip155:<chain>:<address in lower case>.
+// IsGovernorID reports whether a text is the id of a Governor: eip155:<chain>:<address in lower case>.
 func IsGovernorID(text string) bool { return governorID.MatchString(text) }
 
 // IsChain reports whether a text is the id of a chain: eip155:<chain>.
@@ -37,8 +34,7 @@ func IsChain(text string) bool {
 	return IsGovernorID(text + ":0x0000000000000000000000000000000000000000")
 }
 
-// ExternalIDs returns the ids by which a proposal is found: its external id, and in
-// addition the number on chain of a Governor's proposal, eip155:<chain>:<address>/<number>.
+// ExternalIDs returns the ids by which a proposal is found; a Governor's has its number on chain in addition.
 func (p Provider) ExternalIDs(externalID string) []string {
 	if _, number, found := strings.Cut(externalID, "/"); found && p == Governor {
 		return []string{externalID, number}
@@ -46,8 +42,7 @@ func (p Provider) ExternalIDs(externalID string) []string {
 	return []string{externalID}
 }
 
-// KnownIDs returns the ids by which a search finds a proposal: ExternalIDs, and the number on chain
-// in the address of a page at Tally, whose own ids are others.
+// KnownIDs returns ExternalIDs and, at Tally, whose own ids are others, the number on chain in the page's address.
 func (p Provider) KnownIDs(externalID, sourceURL string) []string {
 	ids := p.ExternalIDs(externalID)
 	if id := LinkedID(sourceURL); p == Tally && id != "" {
@@ -71,9 +66,8 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 	}
 }
 
-// LinkNames returns the names (see LinkedProposal) that links to a proposal may have: sorted, each
-// once. Tally's proposal has two, because some of its pages are addressed by the id on chain and
-// some by Tally's own. A Governor's has the id of its page at Tally under the contract's name.
+// LinkNames returns the names (see LinkedProposal) that links to a proposal may have, sorted. At Tally some of its
+// pages have the id on chain, and some Tally's own; a Governor's is under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
 	switch p {
@@ -94,9 +88,7 @@ func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	return slices.Compact(names)
 }
 
-// LinkedProposal returns the name of the proposal that an address leads to, "" where
-// it leads to none; Provider.LinkNames lists the names of a proposal. It knows the
-// pages of Snapshot, on its old and new sites, and Governors' pages on Tally.
+// LinkedProposal returns the name of the proposal that an address at Snapshot or Tally leads to, "" for none.
 func LinkedProposal(text string) string {
 	at := parseAddress(text)
 	switch {
@@ -116,9 +108,8 @@ func (a address) isGovernorPage() bool {
 		(a.path[0] == "gov" || a.path[0] == "governance") && a.path[2] == "proposal"
 }
 
-// LinkedID returns the id of the proposal that an address of any site ends in, "" where it ends in
-// none that no other proposal has: a hash of Snapshot, or a number of a Governor that is one. DAOs show
-// their proposals on sites of their own.
+// LinkedID returns the id that an address of any site ends in, "" unless it is a hash that no other proposal has:
+// DAOs show their proposals on sites of their own.
 func LinkedID(text string) string {
 	at := parseAddress(text)
 	path := at.path
@@ -141,13 +132,11 @@ func governorName(slug, id string) string {
 	return string(Tally) + ":" + strings.ToLower(slug) + ":" + id
 }
 
-// TopicName returns the name under which addresses of every form find a forum topic:
-// the forum's host without "www.", and the topic's number.
+// TopicName returns the one name of a forum topic: the host without "www.", and the topic's number.
 func TopicName(host, id string) string { return canonicalHost(host) + "/" + id }
 
-// LinkedTopic returns the name (see TopicName) of the forum topic that an address
-// leads to, "" where it leads to none. It knows the forms of Discourse: /t/slug/17 and
-// /t/17, both with or without a post number.
+// LinkedTopic returns the name of the topic that an address leads to, /t/slug/17 or /t/17 with or without a post
+// number; "" for none.
 func LinkedTopic(text string) string {
 	at := parseAddress(text)
 	start := slices.Index(at.path, "t")
@@ -164,8 +153,7 @@ func LinkedTopic(text string) string {
 	return ""
 }
 
-// knownPage returns the canonical address of a proposal or topic page, which sites
-// publish under several addresses, and "" for any other page.
+// knownPage returns the one address of a proposal or topic page that has several, and "" for any other page.
 func (a address) knownPage() string {
 	if a.scheme != "" {
 		return ""
@@ -185,8 +173,7 @@ func (a address) knownPage() string {
 	return ""
 }
 
-// snapshotPage knows <space>/proposal/<id>, with "s:" before the space in the newer
-// form, and <space>/<id> in the older one.
+// snapshotPage knows <space>/proposal/<id>, where "s:" may begin the space, and the older <space>/<id>.
 func snapshotPage(path []string) string {
 	switch {
 	case len(path) >= 3 && path[1] == "proposal":
@@ -197,8 +184,7 @@ func snapshotPage(path []string) string {
 	return ""
 }
 
-// topicPage knows Discourse's forms t/<id> and t/<slug>/<id>, both with or without a
-// post number; the canonical form has the id alone.
+// topicPage knows t/<id> and t/<slug>/<id>, both with or without a post number.
 func (a address) topicPage() string {
 	for _, part := range a.path[1:min(len(a.path), 3)] {
 		if id := strings.TrimSuffix(part, ".json"); isDigits(id) {

@@ -5,8 +5,7 @@ import "pnyx/governance"
 // ExportRows is the number of ballots in a part of an export; the last part has fewer.
 const ExportRows = 20_000
 
-// BallotExport asks which parts all ballots of a proposal are exported in. Only time makes
-// the answer stale: an export that was begun stays what it is while ballots arrive.
+// BallotExport asks for the parts of an export, which stays what it is while ballots arrive: only time makes it stale.
 type BallotExport struct {
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }

@@ -7,6 +7,5 @@ type Dossier struct {
 	Proposal governance.ProposalKey `param:"proposalKey"`
 }
 
-// Kind implements Page: a dossier rests on records of the whole DAO and of its proposer, of
-// which no version is kept.
+// Kind implements Page: a dossier rests on records of which no version is kept.
 func (Dossier) Kind() Kind { return KindDossier }

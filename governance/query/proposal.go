@@ -33,8 +33,7 @@ const (
 	ProposalUpdatedAt ProposalTime = "updatedAt"
 )
 
-// MaxProposalWindow is the maximum length of a window of proposals, and the length of
-// one of which only one end is given.
+// MaxProposalWindow is the maximum length of a window, and that of one of which only one end is given.
 const MaxProposalWindow = 365 * 24 * time.Hour
 
 // Proposals selects proposals of all DAOs.
@@ -60,8 +59,7 @@ func (Proposals) Kind() Kind { return KindProposals }
 // Scope implements Versioned.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
-// MinPartialTitle is the minimum number of characters of a text that titles are searched for:
-// shorter ones are in too many titles.
+// MinPartialTitle is how many characters titles are searched for: fewer are in too many titles.
 const MinPartialTitle = 3
 
 // Canonical returns the query with both ends of its window, the missing one computed
@@ -96,8 +94,7 @@ type ProposalPosition struct {
 // MaxCandidates is the maximum number of proposals that a Resolve finds.
 const MaxCandidates = 20
 
-// Resolve selects the proposals that an address, a title or an id may mean. Exactly one
-// of URL, Title and ExternalID is given.
+// Resolve selects the proposals that one of URL, Title and ExternalID may mean.
 type Resolve struct {
 	URL        string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
 	Title      string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4" sample:"true"`

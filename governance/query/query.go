@@ -77,13 +77,11 @@ func ScopeOf(page Page) Scope {
 type Scope struct {
 	// Kind is the list that the pages belong to.
 	Kind Kind
-	// Subject is the proposal key or DAO id whose pages these are; empty for the pages
-	// of a list over all DAOs.
+	// Subject is the proposal key or DAO id whose pages these are; empty for a list over all DAOs.
 	Subject string
 }
 
-// Page sizes. The size of a page is one of these, so that requests for 20 rows and
-// for 50 share a page.
+// The sizes of pages: requests for 20 rows and for 50 share one.
 const (
 	ShortPage = 100
 	LongPage  = 500

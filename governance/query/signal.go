@@ -42,8 +42,7 @@ type SignalPosition struct {
 	At *governance.Timestamp `msgpack:"t,omitempty"`
 	// ID is the signal's id.
 	ID string `msgpack:"k"`
-	// AsOf is the time, in SignalsByDeadline, at which a deadline is past or to come: the time of
-	// the first page.
+	// AsOf is the time of the first page, from which SignalsByDeadline tells past deadlines.
 	AsOf *governance.Timestamp `msgpack:"a,omitempty"`
 }
 

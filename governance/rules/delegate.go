@@ -25,8 +25,7 @@ const (
 	DelegateShifted DelegateChange = "moved"
 )
 
-// DelegateMove is a change of the first delegates of a token in one block, and the input of the rule
-// for delegates.
+// DelegateMove is a change of the first delegates of a token in one block.
 type DelegateMove struct {
 	// Delegate is the delegate, and Token the token, eip155:<chain>:<address>.
 	Delegate, Token string
@@ -40,8 +39,7 @@ type DelegateMove struct {
 	Supply *decimal.Decimal
 }
 
-// DelegateMoveOf says what a block changed for a delegate who is one of the first before or after it;
-// false for nothing that is reported.
+// DelegateMoveOf says what a block changed for a delegate; false for nothing that is reported.
 func DelegateMoveOf(m DelegateMove, wasFirst, isFirst bool) (DelegateMove, bool) {
 	switch {
 	case !wasFirst:

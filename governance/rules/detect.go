@@ -192,8 +192,7 @@ func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// ballotEvidence returns the figures of the rules on single ballots. share is the
-// ballot's part of all power, in percent.
+// ballotEvidence returns the figures of single ballots, with their share of all power in percent.
 func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[string]string {
 	return map[string]string{
 		"voter": b.Voter, "choice": f.Choices[b.Choice].Key, "power": b.Power.String(),
@@ -201,8 +200,7 @@ func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[st
 	}
 }
 
-// detectWhale hits when one ballot has a large share of all power, unless
-// detectDecisive already reports the vote.
+// detectWhale hits when one ballot has a large share of all power, unless detectDecisive does.
 func detectWhale(f VoteFacts) (RuleHit, bool) {
 	if _, _, decisive := f.decisive(); decisive || !f.valid() || f.Final.Votes < minDecidedBallots || len(f.LargestBallots) == 0 {
 		return RuleHit{}, false
@@ -247,8 +245,7 @@ func detectSwing(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// leader returns the choice with the most power among those that can win; there is none
-// when several are equal.
+// leader returns the choice with the most power among those that can win; none where several are equal.
 func (f VoteFacts) leader(s Result) (choice int, found bool) {
 	choice = -1
 	for i, score := range s.Scores {
@@ -260,8 +257,7 @@ func (f VoteFacts) leader(s Result) (choice int, found bool) {
 	return choice, found
 }
 
-// detectQuorumMissed hits when the final result is below the quorum, but has at least
-// minQuorumPercent of it.
+// detectQuorumMissed hits when the final result is below the quorum, but has minQuorumPercent of it.
 func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.missesQuorum(f.Final) {
 		return RuleHit{}, false
@@ -278,8 +274,7 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// compared compares the number of ballots with the usual one, and returns what both rules on turnout tell. It is
-// unknown where there are too few votes before.
+// compared compares the number of ballots with the usual one, if known, and returns what both rules on it tell.
 func (f VoteFacts) compared() (hit RuleHit, usual, percent decimal.Decimal, known bool) {
 	usual, known = f.usualVotes()
 	if !known || !f.ended() || !usual.IsPositive() {
@@ -297,8 +292,7 @@ func (f VoteFacts) compared() (hit RuleHit, usual, percent decimal.Decimal, know
 	}, usual, percent, true
 }
 
-// detectDrop hits when turnout is below half of the median. Medians below 10 ballots
-// are too small to compare with.
+// detectDrop hits when turnout is below half of the median, which is at least 10 ballots.
 func detectDrop(f VoteFacts) (RuleHit, bool) {
 	hit, median, percent, known := f.compared()
 	half := decimal.NewFromInt(50)
@@ -336,8 +330,7 @@ func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// detectBurst hits for a topic with at least burstPosts posts, all within burstDays
-// days of its opening.
+// detectBurst hits for burstPosts posts within burstDays days of a topic's opening.
 func detectBurst(f TopicActivity) (RuleHit, bool) {
 	if f.CreatedAt == nil || f.LastPostAt == nil || f.Posts < burstPosts || *f.LastPostAt < *f.CreatedAt {
 		return RuleHit{}, false

@@ -46,17 +46,14 @@ func EventTypeNames() []string {
 }
 
 const (
-	// maxDiscoveredImportance bounds the importance of an event whose time is unknown:
-	// it may have happened years ago, and must not alert.
+	// maxDiscoveredImportance keeps an event of unknown time, which may be years old, from alerting.
 	maxDiscoveredImportance = 10
 	// attentionStep is added for each attention threshold that the item reaches.
 	attentionStep = 5
 )
 
-// ImportanceOf scores an event from 0 to 100: the importance of its type, and 5 more
-// for each threshold that its item's ballots or posts reach (100, 1,000 and 10,000
-// ballots; 10, 100 and 1,000 posts). The score is at most 10 where only the time of
-// discovery is known, and 0 for an unknown type.
+// ImportanceOf scores an event: the importance of its type, 0 for an unknown one, and attentionStep for each threshold
+// that its item's ballots or posts reach.
 func ImportanceOf(eventType string, confidence governance.Confidence, attention uint64) int {
 	types := EventTypes()
 	at := slices.IndexFunc(types, func(t EventType) bool { return t.Name == eventType })
@@ -78,8 +75,7 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 	return score
 }
 
-// EventOfMilestone returns the type of the event that a milestone of a proposal is, by upstream's word in
-// lower case; empty for a word that is none.
+// EventOfMilestone returns the type of event of a milestone, by upstream's word in lower case; empty for none.
 func EventOfMilestone(word string) string {
 	switch governance.OutcomeOfState(word) {
 	case governance.Executed:

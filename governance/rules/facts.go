@@ -16,16 +16,13 @@ const (
 	RaceWindow     = 6 * time.Hour
 )
 
-// How long before the start of voting its opening is announced, and how long a proposal has to be
-// known by then.
+// How long before its start an opening is announced, and a proposal has to be known.
 const (
 	openingWindow = 24 * time.Hour
 	openingNotice = time.Hour
 )
 
-// Result is the result of a vote at some moment, counted from the ballots cast before
-// it. A voter who votes again counts with the last ballot only, at its time: the ballots
-// it replaced are not part of any interim result.
+// Result is the result of a vote at some moment, from the ballots cast before it that still count in the end.
 type Result struct {
 	Votes uint64
 	// Power is the power of all ballots, Counted the part that counts towards the quorum.
