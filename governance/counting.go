@@ -120,15 +120,12 @@ const (
 
 // FormOf returns the form of a choice in JSON; empty for one that names its choices otherwise.
 func FormOf(raw string) ChoiceForm {
-	if raw == "" {
+	switch {
+	case raw == "", raw[0] == '"':
 		return ""
-	}
-	switch raw[0] {
-	case '"':
-		return ""
-	case '[':
+	case raw[0] == '[':
 		return ListForm
-	case '{':
+	case raw[0] == '{':
 		return WeightsForm
 	}
 	return NumberForm

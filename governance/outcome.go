@@ -1,8 +1,6 @@
 package governance
 
-import (
-	"github.com/shopspring/decimal"
-)
+import "github.com/shopspring/decimal"
 
 // Decide derives the outcome of a closed vote: Passed when more power approves than rejects and the
 // quorum (nil where there is none) is reached, else Failed. It is Unknown where the choices are not
@@ -41,11 +39,9 @@ const (
 	UpstreamActive  = "active"
 )
 
-// stateOfVote is what a word of upstream for the state of a proposal means.
+// stateOfVote is what a word of upstream means: whether voting is closed, and the outcome, if it states one.
 type stateOfVote struct {
-	// over is true once voting is closed.
-	over bool
-	// outcome is empty where the word states none.
+	over    bool
 	outcome Outcome
 }
 

@@ -139,17 +139,8 @@ func IsVoteOver(state, daoStatus string) bool {
 // DAOStatusOutcome translates the status that Decentraland's DAO keeps next to
 // Snapshot. Any status that is not empty is known, even where its outcome is Unknown.
 func DAOStatusOutcome(status string) (outcome Outcome, known bool) {
-	switch status {
-	case "":
-		return Unknown, false
-	case "passed":
-		return Passed, true
-	case "enacted":
-		return Executed, true
-	case "rejected", "out_of_budget":
-		return Failed, true
-	case "deleted":
-		return Canceled, true
-	}
-	return Unknown, true
+	outcome = map[string]Outcome{
+		"passed": Passed, "enacted": Executed, "rejected": Failed, "out_of_budget": Failed, "deleted": Canceled,
+	}[status]
+	return cmp.Or(outcome, Unknown), status != ""
 }

@@ -1,6 +1,7 @@
 package governance
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -128,14 +129,7 @@ func (t *Timestamp) UnmarshalJSON(text []byte) error {
 }
 
 // FirstKnown returns the first of some moments that is known, or nil.
-func FirstKnown(stamps ...*Timestamp) *Timestamp {
-	for _, stamp := range stamps {
-		if stamp != nil {
-			return stamp
-		}
-	}
-	return nil
-}
+func FirstKnown(stamps ...*Timestamp) *Timestamp { return cmp.Or(stamps...) }
 
 // Later returns the later of two moments. An unknown moment is earlier than any.
 func Later(a, b *Timestamp) *Timestamp {

@@ -145,12 +145,8 @@ func isDenial(words []string) bool {
 // isStatusQuo reports whether words say that things stay: "Keep governance process as is".
 func isStatusQuo(words []string) bool {
 	text := strings.Join(words, " ")
-	if isWord(words[0], "keep|leave") {
-		return slices.ContainsFunc(strings.Split(" as is| as it is| as they are| status quo", "|"), func(end string) bool {
-			return strings.HasSuffix(text, end)
-		})
-	}
-	return false
+	ends := []string{" as is", " as it is", " as they are", " status quo"}
+	return isWord(words[0], "keep|leave") && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(text, end) })
 }
 
 // Verdicts returns the verdicts of the choices of a vote. A basic vote goes by position, as on

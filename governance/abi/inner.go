@@ -74,12 +74,12 @@ func parseInner(text string, inputs []parameter) (inner, error) {
 
 // place returns the position of a parameter with a name; -1 for no name.
 func place(list []parameter, name string, err *error) int {
-	at := slices.IndexFunc(list, func(p parameter) bool { return p.name == name })
-	if name != "" && at < 0 {
-		*err = fmt.Errorf("no parameter is named %q", name)
-	}
 	if name == "" {
 		return -1
+	}
+	at := slices.IndexFunc(list, func(p parameter) bool { return p.name == name })
+	if at < 0 {
+		*err = fmt.Errorf("no parameter is named %q", name)
 	}
 	return at
 }

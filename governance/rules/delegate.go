@@ -73,7 +73,7 @@ func (m DelegateMove) headline() string {
 
 func delegateText(delegate string) string { return "Delegate " + oneLine(delegate, maxLabelRunes) }
 
-func detectDelegateMove(m DelegateMove) RuleHit {
+func detectDelegateMove(m DelegateMove) (RuleHit, bool) {
 	hit := RuleHit{
 		DetectedAt: m.At, Score: 35, Title: m.headline(),
 		Summary: fmt.Sprintf("Its power was %s before the block and is %s after it.", amountText(m.Before), amountText(m.After)),
@@ -88,5 +88,5 @@ func detectDelegateMove(m DelegateMove) RuleHit {
 		moved := decimal.Min(percentOf(m.difference(), *m.Supply), decimal.NewFromInt(100))
 		hit.Score = min(80, hit.Score+3*int(moved.IntPart()))
 	}
-	return hit
+	return hit, true
 }

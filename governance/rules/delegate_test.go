@@ -39,7 +39,7 @@ func TestDelegatesMoveByMoreThanOnePercentOfAKnownSupply(t *testing.T) {
 				return
 			}
 			for _, rule := range rules.SignalRules() {
-				hit, hits := rule.OnDelegate(move)
+				hit, hits := rules.Detect(rule, move, "")
 				if !hits {
 					continue
 				}

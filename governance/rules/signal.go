@@ -39,55 +39,30 @@ type SignalRule struct {
 	// Heading begins titles, before the title of the item; empty for a rule with titles of its own.
 	// Severity is one of SeverityInfo, SeverityWarning and SeverityCritical, unless a hit has its own.
 	Heading, Severity string
-	// Condition, DetectedAt and Scoring describe the rule in words.
-	Condition, DetectedAt, Scoring string
-	// Actionability says what a reader can do about it.
-	Actionability string
+	// Condition, DetectedAt and Scoring describe the rule, and Actionability what a reader can do.
+	Condition, DetectedAt, Scoring, Actionability string
 	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
-	// onVote, onTopic and onDelegate derive the signal; those for other items are nil.
-	onVote     func(VoteFacts) (RuleHit, bool)
-	onTopic    func(TopicActivity) (RuleHit, bool)
-	onDelegate func(DelegateMove) RuleHit
+	// detect derives the signal from the facts that it takes.
+	detect any
 }
 
-// OnVote applies the rule to a vote, and reports whether it hits. Rules for other items never do.
-func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) {
-	if r.onVote == nil {
+// Detect applies a rule to facts about an item with a title, and reports whether it hits. Rules for other facts never do.
+func Detect[Facts VoteFacts | TopicActivity | DelegateMove](r SignalRule, facts Facts, title string) (RuleHit, bool) {
+	detect, applies := r.detect.(func(Facts) (RuleHit, bool))
+	if !applies {
 		return RuleHit{}, false
 	}
-	hit, found := r.onVote(f)
-	return r.complete(hit, f.Title), found
-}
-
-// OnTopic applies the rule to a forum topic, as OnVote does to a vote.
-func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
-	if r.onTopic == nil {
+	hit, found := detect(facts)
+	if !found {
 		return RuleHit{}, false
-	}
-	hit, found := r.onTopic(f)
-	return r.complete(hit, f.Title), found
-}
-
-// OnDelegate applies the rule to a move of a delegate, as OnVote does to a vote.
-func (r SignalRule) OnDelegate(m DelegateMove) (RuleHit, bool) {
-	if r.onDelegate == nil {
-		return RuleHit{}, false
-	}
-	return r.complete(r.onDelegate(m), ""), true
-}
-
-// complete adds what all hits of the rule have in common, for an item with a title.
-func (r SignalRule) complete(hit RuleHit, title string) RuleHit {
-	if hit.Evidence == nil {
-		return hit
 	}
 	hit.Evidence["rule"], hit.Evidence["ruleVersion"] = r.Type, r.Version
 	hit.Severity = cmp.Or(hit.Severity, r.Severity)
 	if r.Heading != "" {
 		hit.Title = r.Heading + ": " + titleText(title)
 	}
-	return hit
+	return hit, true
 }
 
 // talliesVersion is the version of the tallies that rules see. In 2, invalid ballots support nothing; in 3,
@@ -117,7 +92,7 @@ var signalRows = table[SignalRule]("signals.json") //nolint:gochecknoglobals // 
 
 // SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {
-	onVote := map[string]func(VoteFacts) (RuleHit, bool){
+	detectors := map[string]any{
 		// These apply while readers can still act.
 		"proposal_deadline_reminder": detectDeadline, "quorum_at_risk": detectQuorumAtRisk, "close_race": detectCloseRace,
 		"voting_opens_soon": detectOpensSoon, "voting_opened": detectOpened, "sensitive_action": detectSensitive,
@@ -125,17 +100,12 @@ func SignalRules() []SignalRule {
 		"contested_result": detectContested, "decisive_ballot": detectDecisive, "whale_ballot": detectWhale, "late_swing": detectSwing,
 		"quorum_missed": detectQuorumMissed, "participation_drop": detectDrop, "participation_surge": detectSurge,
 		"execution_overdue": detectOverdue,
+		// These are about other items.
+		"forum_activity_burst": detectBurst, "delegate_power_shift": detectDelegateMove,
 	}
 	rules := signalRows()
 	for i := range rules {
-		rule := &rules[i]
-		rule.onVote = onVote[rule.Type]
-		switch rule.Type {
-		case "forum_activity_burst":
-			rule.onTopic = detectBurst
-		case "delegate_power_shift":
-			rule.onDelegate = detectDelegateMove
-		}
+		rules[i].detect = detectors[rules[i].Type]
 	}
 	return rules
 }

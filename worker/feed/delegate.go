@@ -158,7 +158,7 @@ func (r *batch) addMove(move delegateMove, item feed.FeedItem, daoIDs []string) 
 		row.Item, row.ItemType, row.Title = item, governance.DAOItem, &title
 		r.events = append(r.events, row)
 		for _, rule := range rules.SignalRules() {
-			hit, found := rule.OnDelegate(move.DelegateMove)
+			hit, found := rules.Detect(rule, move.DelegateMove, "")
 			if !found {
 				continue
 			}
