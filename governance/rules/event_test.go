@@ -27,10 +27,7 @@ func TestImportanceFollowsTypeAttentionAndConfidence(t *testing.T) {
 		"only discovered":       {rules.ProposalExecuted, governance.DiscoveredTime, 5000, 10},
 		"of no known type":      {"paused", governance.ExactTime, 5000, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Want(t, c.want, rules.ImportanceOf(c.eventType, c.confidence, c.attention))
-		})
+		check.Want(t, c.want, rules.ImportanceOf(c.eventType, c.confidence, c.attention), name)
 	}
 }
 

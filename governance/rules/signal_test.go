@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -291,15 +290,12 @@ func TestTurnoutWeighsInScores(t *testing.T) {
 		"a third of the ballots, 11": {11, 32, "100", 32, 41},
 		"nobody is usual":            {50, 0, "0", 80, 25},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := hits(vote(func(f *rules.VoteFacts) {
-				f.EarlierVotes, f.EarlierPowers = five(c.usual, c.usualPower)
-				f.Final = standing(c.votes, "50", "50")
-			}))
-			check.Want(t, c.want, got["contested_result"].Score, "level vote", "score")
-			check.Want(t, c.reminder, got["proposal_deadline_reminder"].Score, "reminder", "score")
-		})
+		got := hits(vote(func(f *rules.VoteFacts) {
+			f.EarlierVotes, f.EarlierPowers = five(c.usual, c.usualPower)
+			f.Final = standing(c.votes, "50", "50")
+		}))
+		check.Want(t, c.want, got["contested_result"].Score, "level vote", "score", name)
+		check.Want(t, c.reminder, got["proposal_deadline_reminder"].Score, "reminder", "score", name)
 	}
 	// Four votes before are too few to tell what is usual.
 	four := hits(vote(func(f *rules.VoteFacts) {
@@ -325,10 +321,7 @@ func TestImportanceOfAVoteThatIsOverIsWeighed(t *testing.T) {
 		"while it is open":          {open, governance.ExactTime, 75},
 		"only discovered":           {f, governance.DiscoveredTime, 10},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Want(t, c.want, c.facts.Importance(rules.VotingEnded, c.confidence, 100))
-		})
+		check.Want(t, c.want, c.facts.Importance(rules.VotingEnded, c.confidence, 100), name)
 	}
 }
 
@@ -371,13 +364,10 @@ func TestActivityBurstNeedsManyPostsInThreeDays(t *testing.T) {
 		"a hundred at once":          {rules.TopicActivity{Posts: 100, CreatedAt: &created, LastPostAt: &created}, true, 75},
 		"times unknown":              {rules.TopicActivity{Posts: 100}, false, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, found := topicHit(c.facts)
-			if found != c.found || got.Score != c.score {
-				t.Errorf("got %t with score %d, want %t with %d", found, got.Score, c.found, c.score)
-			}
-		})
+		got, found := topicHit(c.facts)
+		if found != c.found || got.Score != c.score {
+			t.Errorf("%v: got %t with score %d, want %t with %d", name, found, got.Score, c.found, c.score)
+		}
 	}
 }
 
@@ -431,23 +421,18 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 func TestBandsAndSurfacesFollowTheScore(t *testing.T) {
 	t.Parallel()
 	for score, want := range map[int]governance.PriorityBand{0: "low", 44: "low", 45: "medium", 69: "medium", 70: "high", 84: "high", 85: "critical", 100: "critical"} {
-		t.Run(fmt.Sprint(score), func(t *testing.T) {
-			t.Parallel()
-			if got := rules.PriorityOf(score); got.Band != want || got.Score != score {
-				t.Errorf("%d: got %+v, want %s", score, got, want)
-			}
-		})
+		if got := rules.PriorityOf(score); got.Band != want || got.Score != score {
+			t.Errorf("%d: got %+v, want %s", score, got, want)
+		}
 	}
 	for _, c := range []struct {
 		score    int
 		deadline bool
 		want     int
 	}{{0, true, 1}, {39, true, 1}, {40, false, 2}, {69, true, 2}, {70, true, 3}, {74, true, 3}, {75, true, 4}, {100, false, 3}} {
-		t.Run(fmt.Sprintf("score %d, deadline %t", c.score, c.deadline), func(t *testing.T) {
-			if got := rules.SurfacesOf(c.score, c.deadline); len(got) != c.want || !slices.Equal(got, governance.Surfaces()[:c.want]) {
-				t.Errorf("score %d, deadline %t: got %v, want %v", c.score, c.deadline, got, governance.Surfaces()[:c.want])
-			}
-		})
+		if got := rules.SurfacesOf(c.score, c.deadline); len(got) != c.want || !slices.Equal(got, governance.Surfaces()[:c.want]) {
+			t.Errorf("score %d, deadline %t: got %v, want %v", c.score, c.deadline, got, governance.Surfaces()[:c.want])
+		}
 	}
 }
 
@@ -469,10 +454,7 @@ func TestSummariesReadAsSentences(t *testing.T) {
 		"quorum_missed":    {"Quorum missed: “Renew the budget”", "At the end the quorum was 48.6% full: 2,434,568 of 5,000,000 in voting power."},
 		"tiny":             {"Quorum missed: “Renew the budget”", "At the end the quorum was 41.6% full: 0.0000000125 of 0.00000003 in voting power."},
 	} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			check.Want(t, want, [2]string{found[kind].Title, found[kind].Summary})
-		})
+		check.Want(t, want, [2]string{found[kind].Title, found[kind].Summary}, kind)
 	}
 }
 
