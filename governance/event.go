@@ -15,11 +15,9 @@ type Confidence string
 
 // The degrees of confidence.
 const (
-	// ExactTime is stated upstream.
 	ExactTime Confidence = "exact"
 	// DayTime is midnight UTC, because only the day is known.
-	DayTime Confidence = "day"
-	// DerivedTime is computed from other times.
+	DayTime     Confidence = "day"
 	DerivedTime Confidence = "derived"
 	// DiscoveredTime is when this service first saw the event; no other time is known.
 	DiscoveredTime Confidence = "discovered"

@@ -112,12 +112,7 @@ func (p Provider) EndField(state string) string {
 }
 
 // OutcomeField names the field of an upstream proposal that StatedOutcome reads.
-func (p Provider) OutcomeField() string {
-	if p.IsOnchain() {
-		return p.StateField()
-	}
-	return fieldDAOStatus
-}
+func (p Provider) OutcomeField() string { return p.EndField("") }
 
 // StatedOutcome returns the outcome that upstream states: by its state on Governors, else by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {

@@ -50,15 +50,11 @@ type Priority struct {
 // Surface is a view of the signals for one kind of delivery.
 type Surface string
 
-// The surfaces.
+// The surfaces, from every signal to the few that are urgent and still allow an action; see rules.SurfacesOf.
 const (
-	// AgentSurface has every signal.
-	AgentSurface Surface = "agent"
-	// AtlasLatest has the signals that are worth reading.
-	AtlasLatest Surface = "atlas_latest"
-	// AtlasPriority has the most important signals.
-	AtlasPriority Surface = "atlas_priority"
-	// TelegramRealtime has the few signals that are urgent and still allow an action.
+	AgentSurface     Surface = "agent"
+	AtlasLatest      Surface = "atlas_latest"
+	AtlasPriority    Surface = "atlas_priority"
 	TelegramRealtime Surface = "telegram_realtime"
 )
 

@@ -7,7 +7,6 @@ type BallotOrder string
 
 // The orders of ballots, each ending in the voter, descending.
 const (
-	// BallotsByPower lists the highest voting power first.
 	BallotsByPower BallotOrder = "power"
 	// BallotsByTime lists the newest ballots first, those without a time last.
 	BallotsByTime BallotOrder = "time"

@@ -7,9 +7,7 @@ type EventTime string
 
 // The times of an event.
 const (
-	// EventTimeOccurred is when the event happened.
-	EventTimeOccurred EventTime = "eventTime"
-	// EventTimeDiscovered is when this service first saw the event.
+	EventTimeOccurred   EventTime = "eventTime"
 	EventTimeDiscovered EventTime = "discoveredTime"
 )
 

@@ -11,9 +11,7 @@ type ProposalOrder string
 
 // The orders of proposals.
 const (
-	// ProposalsByUpdate lists the last updated first.
-	ProposalsByUpdate ProposalOrder = "updatedDesc"
-	// ProposalsByCreation lists the newest first.
+	ProposalsByUpdate   ProposalOrder = "updatedDesc"
 	ProposalsByCreation ProposalOrder = "createdDesc"
 	// ProposalsEndingSoon lists active proposals, then pending ones, each by their end,
 	// the soonest first; then closed ones, the last that ended first.

@@ -8,8 +8,7 @@ type SignalOrder string
 // The orders of signals.
 const (
 	// SignalsByPriority lists the highest priority first, equal ones by detection.
-	SignalsByPriority SignalOrder = "priorityDesc"
-	// SignalsByDetection lists the latest detected first.
+	SignalsByPriority  SignalOrder = "priorityDesc"
 	SignalsByDetection SignalOrder = "detectedDesc"
 	// SignalsByDeadline lists the nearest deadline to come first, then past ones, the latest
 	// first, and those without one last.

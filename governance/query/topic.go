@@ -11,12 +11,9 @@ type TopicOrder string
 
 // The orders of forum topics, each ending in the topic's key, descending.
 const (
-	// TopicsByUpdate lists the last updated first.
-	TopicsByUpdate TopicOrder = "updatedDesc"
-	// TopicsByCreation lists the newest first.
+	TopicsByUpdate   TopicOrder = "updatedDesc"
 	TopicsByCreation TopicOrder = "createdDesc"
-	// TopicsByReplies lists those with the most replies first.
-	TopicsByReplies TopicOrder = "repliesDesc"
+	TopicsByReplies  TopicOrder = "repliesDesc"
 )
 
 // Topics selects forum topics of all DAOs.

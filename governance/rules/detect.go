@@ -61,14 +61,11 @@ func (f VoteFacts) opens() bool {
 
 // detectOpensSoon hits for a proposal that can be read before its voting opens.
 func detectOpensSoon(f VoteFacts) (RuleHit, bool) {
-	if !f.opens() {
+	if !f.opens() || f.CreatedAt == nil {
 		return RuleHit{}, false
 	}
-	at := *f.StartAt - governance.Timestamp(openingWindow.Milliseconds())
-	if f.CreatedAt != nil && *f.CreatedAt > at {
-		at = *f.CreatedAt
-	}
-	if f.CreatedAt == nil || at > *f.StartAt-governance.Timestamp(openingNotice.Milliseconds()) {
+	at := max(*f.CreatedAt, *f.StartAt-governance.Timestamp(openingWindow.Milliseconds()))
+	if at > *f.StartAt-governance.Timestamp(openingNotice.Milliseconds()) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
