@@ -52,8 +52,6 @@ const (
 
 // Page is a query that identifies one page completely: equal queries have equal pages. It is
 // in canonical form, so that two spellings of one request are equal.
-//
-//nolint:iface // api, cache and worker take it
 type Page interface {
 	// Kind returns what the page is a page of.
 	Kind() Kind
