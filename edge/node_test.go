@@ -135,9 +135,8 @@ func (n *node) publishTokens(valid func(access.Token) bool) {
 			published = append(published, record)
 		}
 	}
-	encoded, err := access.EncodeTokens(published)
 	n.tokenRevision++
-	if err = errors.Join(err, accounts.New(n.store).SetTokens(context.Background(), n.tokenRevision, encoded)); err != nil {
+	if err := accounts.New(n.store).SetTokens(context.Background(), n.tokenRevision, access.EncodeTokens(published)); err != nil {
 		n.Fatal(err)
 	}
 }

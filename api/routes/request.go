@@ -130,7 +130,7 @@ func (r *Request) Tags() []cache.Tag {
 		return []cache.Tag{cache.VoterTag(text)}
 	}
 	if page, is := r.Params.(query.Page); is {
-		return []cache.Tag{cache.ScopeTag(page.Scope())}
+		return []cache.Tag{cache.ScopeTag(query.ScopeOf(page))}
 	}
 	if r.Route.tag != "" {
 		return []cache.Tag{r.Route.tag}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -137,11 +136,13 @@ func (c *Chain) compute(
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
-	keyed := func(l records.ChainLog) (records.ChainLogKey, records.ChainLog) { return l.ChainLogKey, l }
 	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, slices.Collect(maps.Keys(keys)))
-	byKey, err := warehouse.Grouped(logs, err, keyed)
 	if err != nil {
 		return nil, nil, err
+	}
+	byKey := map[records.ChainLogKey][]records.ChainLog{}
+	for _, l := range logs {
+		byKey[l.ChainLogKey] = append(byKey[l.ChainLogKey], l)
 	}
 	consulted = map[*governor][]proposal{}
 	for _, g := range c.governors {
@@ -174,9 +175,12 @@ func (c *Chain) compute(
 		}
 		for _, id := range renewed {
 			logs, err := records.ChainLogsOf(ctx, c.journal.Warehouse, c.ChainID, g.address, id)
-			all, err := warehouse.Grouped(logs, err, keyed)
 			if err != nil {
 				return nil, nil, err
+			}
+			all := map[records.ChainLogKey][]records.ChainLog{}
+			for _, l := range logs {
+				all[l.ChainLogKey] = append(all[l.ChainLogKey], l)
 			}
 			maps.Copy(byKey, all)
 		}
