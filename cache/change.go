@@ -15,10 +15,12 @@ import (
 )
 
 // Changes are rows of one Redis stream: the key of each subject that was published, after its values were
-// written. It is a copy of the log in the warehouse. Its first entry is where it begins: a reader that has read
-// up to an entry before it may have missed rows. An entry without a kind marks a beginning.
+// written. It is a copy of the log in the warehouse, which has each row before it. Its first entry is where it
+// begins: a reader that has read up to an entry before it may have missed rows. An entry without a kind marks a
+// beginning.
 
 const (
+	// ChangeTTL is how long rows are kept.
 	ChangeTTL = 7 * 24 * time.Hour
 	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each.
 	MaxChanges      = 500_000

@@ -106,7 +106,7 @@ func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// readMCPLines sends each line that is not empty, of a longer one one byte more than allowed.
+// readMCPLines sends each line that is not empty. Of a line that is too long it sends one byte more than allowed.
 func readMCPLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	reader := bufio.NewReaderSize(in, maxMCPLine+1)
 	for {

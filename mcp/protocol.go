@@ -33,6 +33,7 @@ const (
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
+// Codes of errors of JSON-RPC and of the protocol.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600

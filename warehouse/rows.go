@@ -182,7 +182,7 @@ func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 
 // scanTargets returns where the driver puts the columns of a row; a row that is no struct has one.
 func scanTargets(row reflect.Value, columns []string) (targets []any, err error) {
-	if _, is := row.Interface().(interface{ isKeyed() }); is {
+	if _, is := reflect.TypeAssert[interface{ isKeyed() }](row); is {
 		key, count := row.Field(0), 1
 		for isNested(key.Type()) && count < len(columns) && fieldOf(key.Type(), columns[count]) != nil {
 			count++

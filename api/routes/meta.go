@@ -35,7 +35,7 @@ func metaRoutes() []Route {
 			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{}, Account: (*Backend).usage,
-		}, (handler[noParams])(nil)),
+		}, handler[noParams](nil)),
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // Kind is what an operation does.
 type Kind string
 
+// The kinds of operations.
 const (
 	// Request reads a path, with or without a token.
 	Request Kind = "request"

@@ -128,7 +128,7 @@ func Compose(f Facts) (governance.Intelligence, error) {
 			SourceRefs: json.RawMessage(a.SourceRefs), Warnings: json.RawMessage(a.Warnings),
 		})
 	}
-	c.find()
+	finder{&c}.find()
 	c.summarize()
 	return c.intelligence()
 }

@@ -16,7 +16,11 @@ import (
 	"pnyx/warehouse/records"
 )
 
-func (c *composer) find() {
+// finder applies the rules of findings to a dossier that is complete but for these.
+type finder struct{ *composer }
+
+// find applies the rules of findings.
+func (c finder) find() {
 	c.d.Findings = []governance.Finding{}
 	c.findInActions()
 	c.findInProcess()
@@ -41,7 +45,7 @@ func (c *composer) find() {
 	}
 }
 
-func (c *composer) findInActions() {
+func (c finder) findInActions() {
 	c.findPayload()
 	for i := range c.d.Actions {
 		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
@@ -61,11 +65,11 @@ func OnActions(f Facts, stored []records.Meaning) (effects governance.DossierEff
 	other = c.otherMeanings(c.decoded, stored)
 	c.milestones()
 	c.actions()
-	c.findInActions()
+	finder{&c}.findInActions()
 	return c.d.Effects, c.d.Findings, other
 }
 
-func (c *composer) found(rule, fact, ref string, args ...any) {
+func (c finder) found(rule, fact, ref string, args ...any) {
 	of := rules.FindingRuleOf(rule)
 	c.d.Findings = append(c.d.Findings, governance.Finding{
 		Rule: of.Name, RuleVersion: of.Version, Severity: of.Severity, Sentence: clip(fmt.Sprintf(of.Sentence, args...), 300), Facts: []string{fact},
@@ -73,7 +77,7 @@ func (c *composer) found(rule, fact, ref string, args ...any) {
 	})
 }
 
-func (c *composer) findInObserved() {
+func (c finder) findInObserved() {
 	for _, at := range c.strangers {
 		c.found(rules.RecipientUnknown, fmt.Sprintf("/addresses/%d", at), refObserved, c.d.Addresses[at].Address)
 	}
@@ -89,7 +93,7 @@ func (c *composer) findInObserved() {
 	}
 }
 
-func (c *composer) findPayload() {
+func (c finder) findPayload() {
 	stated := c.Proposal.StatedActions
 	switch {
 	case c.d.Actions == nil && stated != nil:
@@ -104,7 +108,7 @@ func (c *composer) findPayload() {
 }
 
 // findInAction applies the rules about single calls, to those inside as well.
-func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
+func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	found := func(rule, field string, args ...any) { c.found(rule, pointer+field, refActions, args...) }
 	if a.Undecoded != nil {
 		found(rules.PayloadUndecoded, "/undecoded", cmp.Or(a.Target.Address, "an unknown address"))
@@ -126,7 +130,7 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
 
-func (c *composer) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c finder) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
 	}
@@ -154,7 +158,7 @@ func (c *composer) findPower(a *governance.DossierAction, pointer string, found 
 	}
 }
 
-func (c *composer) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c finder) findAllowance(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	spender, token, revoked, change := a.Target.Address, a.Target.Address, "", ""
 	permissions := c.d.Effects.Permissions
 	if at := c.permissionAt(pointer); at >= 0 {
@@ -188,12 +192,12 @@ func subjectOf(a *governance.DossierAction) string {
 	return a.Target.Address
 }
 
-func (c *composer) permissionAt(pointer string) int {
+func (c finder) permissionAt(pointer string) int {
 	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
 
 // holderAt returns, formatted, the address that a call grants power to or takes it from; empty for none.
-func (c *composer) holderAt(pointer, granted, taken string) string {
+func (c finder) holderAt(pointer, granted, taken string) string {
 	at := c.permissionAt(pointer)
 	if at < 0 || !abi.IsValidAddress(*c.d.Effects.Permissions[at].To) { // zero is nobody
 		return ""
@@ -230,7 +234,7 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 	return ""
 }
 
-func (c *composer) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer })
 	if at < 0 {
@@ -272,12 +276,12 @@ type payment struct {
 	first     bool
 }
 
-func (c *composer) findInPayments() {
+func (c finder) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
 	sums := c.sumsOf()
 	for _, p := range c.payments {
-		p.find(c, sums, func(rule, field string, args ...any) {
+		p.find(c.composer, sums, func(rule, field string, args ...any) {
 			key, fact := [2]string{rule, p.call}, p.sum
 			if p.first {
 				fact = p.call + field
@@ -307,7 +311,7 @@ func (p payment) keys() [2][3]string {
 	return [2][3]string{{p.chain, token}, {p.chain, token, p.To}}
 }
 
-func (c *composer) sumsOf() map[[3]string]sum {
+func (c finder) sumsOf() map[[3]string]sum {
 	sums := map[[3]string]sum{}
 	for _, p := range c.payments {
 		for _, key := range p.keys() {
@@ -356,7 +360,7 @@ func (p payment) find(c *composer, sums map[[3]string]sum, found func(rule, fiel
 	found(rules.AmountUnstated, "/inText/amount", moneyInWords(t))
 }
 
-func (c *composer) findInProcess() {
+func (c finder) findInProcess() {
 	p := c.d.Process
 	if len(c.d.Effects.Transfers) > 0 && c.d.Proposer != nil && len(c.d.Proposer.Here) == 0 {
 		c.found(rules.FirstPayer, "/proposer/here", refProposal, c.d.Proposer.ProposerID)
@@ -392,7 +396,7 @@ func addKinds(kinds map[string]bool, calls []governance.DossierAction) {
 	}
 }
 
-func (c *composer) findDiscussion() {
+func (c finder) findDiscussion() {
 	p := c.d.Process
 	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
 		c.unknown("missing_data", "the discussion that the proposal links to", "its length and its objections tell how well the proposal was reviewed",
@@ -408,7 +412,7 @@ func (c *composer) findDiscussion() {
 	}
 }
 
-func (c *composer) findInTimes() {
+func (c finder) findInTimes() {
 	p := c.d.Process
 	switch {
 	case p.ExecutedAt != nil:
@@ -421,7 +425,7 @@ func (c *composer) findInTimes() {
 	}
 }
 
-func (c *composer) findInVote() {
+func (c finder) findInVote() {
 	d := c.d.Decision
 	if q := d.Quorum; q != nil && q.MetBy != nil && c.Proposal.QuorumType != governance.QuorumOfRejection {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour
@@ -438,7 +442,7 @@ func (c *composer) findInVote() {
 	}
 }
 
-func (c *composer) lateSwing() bool {
+func (c finder) lateSwing() bool {
 	choices, _ := c.contenders()
 	keys := warehouse.Values(choices, func(choice governance.ChoiceTotal) string { return choice.Key })
 	leads := func(powers []governance.Units) string {
