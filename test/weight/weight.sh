@@ -8,7 +8,7 @@ go_files() { git ls-files '*.go'; }
 lines() { xargs cat | wc -l; }
 documents() { git ls-files '*.md' | grep -vE '^(docs/adr/|reference/templates/|test/results/)'; }
 {
-  echo shipped "$(go_files | grep -vE '_test\.go$|^(test|demo)/' | xargs grep -L '^// Code generated' | lines)"
+  echo shipped "$(go_files | grep -vE '_test\.go$|^(test|demo|docs/examples)/' | xargs grep -L '^// Code generated' | lines)"
   echo tests "$(go_files | grep '_test\.go$' | lines)"
   echo machinery "$(go_files | grep '^test/' | grep -v '_test\.go$' | lines)"
   echo words "$( (documents; git ls-files docs/adr) | xargs cat | wc -w)"
