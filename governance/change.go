@@ -19,7 +19,7 @@ type Change struct {
 	Kind  ChangeKind `json:"kind"`
 	Key   string     `json:"key"`
 	DAOID string     `json:"daoId"`
-	// ChangedAt is when the publication read its data: meta.dataAsOf of answers with the change is not before.
+	// ChangedAt is when the publication read its data. Answers with the change have no earlier meta.dataAsOf.
 	ChangedAt Timestamp `json:"changedAt"`
 	Revision  Decimal   `json:"revision"`
 }

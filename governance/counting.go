@@ -21,7 +21,7 @@ const (
 	QuorumOfRejection QuorumType = "rejection"
 )
 
-// QuorumProgress returns counted ÷ needed, which is above zero, cut at six decimal places.
+// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed is above zero.
 func QuorumProgress(counted, needed decimal.Decimal) Decimal {
 	const progressPlaces = 6 // the number of decimal places of QuorumProgress
 	quotient, _ := counted.QuoRem(needed, progressPlaces)
@@ -101,7 +101,7 @@ func isDigits(text string) bool { return text != "" && strings.Trim(text, "01234
 
 // ChoiceBounds says how many choices a valid ballot names. Each exists, and none is named twice.
 type ChoiceBounds struct {
-	// Least and Most are the bounds of the number; Most is 0 where upstream does not state it.
+	// Least and Most are the bounds of the number. Most is 0, no bound, where upstream does not state the choices.
 	Least int `json:"least" msgpack:"least"`
 	Most  int `json:"most" msgpack:"most"`
 	// Form is how a ballot states its choices; empty for any.

@@ -74,7 +74,7 @@ func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
 	return power, !power.Equal(exact)
 }
 
-// ParseUnits reads voting power that is stated in the smallest unit of a token, as ParsePower does.
+// ParseUnits reads an integer amount in the smallest unit of a token as voting power, as ParsePower does.
 func ParseUnits(text string, decimals int32) (power decimal.Decimal, rounded bool, err error) {
 	units, err := ParseNumber(text)
 	if err == nil && !units.IsInteger() && !units.IsNegative() {
@@ -101,8 +101,8 @@ func ParseWhole(text string) (uint64, error) {
 	return 0, fmt.Errorf("%w from 0 without decimals: %q", ErrNotANumber, clip(text))
 }
 
-// ParseNumber reads a number in any notation. It bounds the exponent first: a short text such as 1e999999999 stands
-// for a gigabyte of digits. The error is ErrNotANumber, wrapped with the text.
+// ParseNumber reads a number of at most maxNumberText characters in any notation. It bounds the exponent before any
+// arithmetic: 1e999999999 stands for a gigabyte of digits. The error is ErrNotANumber, wrapped with the text.
 func ParseNumber(text string) (decimal.Decimal, error) {
 	mantissa, exponent := text, 0
 	var err error

@@ -147,7 +147,8 @@ type DossierStrongVoter struct {
 
 // DossierProposer is what is known of an author.
 type DossierProposer struct {
-	ProposerID  string          `json:"proposerId"`
+	ProposerID string `json:"proposerId"`
+	// Here and Elsewhere count outcomes without what upstream dates after the end of this vote.
 	Here        map[Outcome]int `json:"here"`
 	Elsewhere   map[Outcome]int `json:"elsewhere"`
 	FirstSeenAt *Timestamp      `json:"firstSeenAt"`
@@ -373,6 +374,7 @@ type DossierSource struct {
 	Kind       string     `json:"kind"`
 	Address    string     `json:"address"`
 	ObservedAt *Timestamp `json:"observedAt"`
-	// SHA256 is the hash of the record as it is stored: another one says that the record has changed.
+	// SHA256 is the hash, in hexadecimal, of the record as it is stored: another one says that the record has
+	// changed. No answer has the bytes. It is nil for a route.
 	SHA256 *string `json:"sha256"`
 }

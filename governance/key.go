@@ -22,10 +22,11 @@ const keyBytes = 16
 // ErrMalformedKey is returned for a text that is not a well-formed key.
 var ErrMalformedKey = errors.New("malformed key")
 
-// ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url characters, a hash of its identity.
+// ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url characters, a hash of its identity,
+// the same on every machine and after every import.
 type ProposalKey string
 
-// TopicKey is the public, opaque name of a forum topic: "t1_", and then as a ProposalKey.
+// TopicKey is the public, opaque name of a forum topic: "t1_" and 22 base64url characters, made as ProposalKey is.
 type TopicKey string
 
 // Identity says where a proposal or topic comes from.
@@ -53,7 +54,8 @@ func SignalID(daoID, signalType, itemKey string) string {
 	return signalIDPrefix + hashOf(daoID, signalType, itemKey)
 }
 
-// hashOf hashes parts with a zero byte between them, which none of them may contain.
+// hashOf hashes parts with a zero byte between them, which none of them may contain: different lists of parts give
+// different input.
 func hashOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return base64.RawURLEncoding.EncodeToString(sum[:keyBytes])

@@ -42,7 +42,7 @@ type VoterName struct {
 	Suspect bool `json:"suspect" msgpack:"suspect"`
 }
 
-// PreferredName returns the name of the first source that states one, verified if it is of ENS; nil for none.
+// PreferredName returns the name of the first source that states one; nil for none. Names of ENS must be verified.
 func PreferredName(names []VoterName) *VoterName {
 	for _, source := range NameSources() {
 		at := slices.IndexFunc(names, func(n VoterName) bool {

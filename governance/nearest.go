@@ -7,7 +7,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the candidate most similar to a text, ignoring case; empty if more than a third of each differs.
+// Nearest returns the candidate most similar to a text, ignoring case; empty if more than a third of the
+// letters differ from every candidate.
 func Nearest(text string, candidates []string) string {
 	best, distance, length := "", 0, utf8.RuneCountInString(text)
 	for _, candidate := range candidates {

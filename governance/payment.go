@@ -7,7 +7,7 @@ type PaymentState string
 // from settling on it may have been charged, and is in the ledger.
 const (
 	PaymentClaimed PaymentState = "claimed"
-	// PaymentSettling is a payment that was submitted for settlement.
+	// PaymentSettling is a payment that was submitted for settlement, with an outcome that is not known yet.
 	PaymentSettling PaymentState = "settling"
 	PaymentSettled  PaymentState = "settled"
 	// PaymentRefused is a payment that was not charged, and can no longer be for this request.
@@ -35,18 +35,19 @@ type Payment struct {
 	Payer   string `msgpack:"payer"`
 	PayTo   string `msgpack:"payTo"`
 	Nonce   string `msgpack:"nonce"`
+	// Network is eip155:<chain id>, and Asset the contract of the token.
 	Network string `msgpack:"network"`
 	Asset   string `msgpack:"asset"`
 	Symbol  string `msgpack:"symbol"`
 	// Amount is in whole tokens, and Units the same in the smallest unit of the token, an integer.
 	Amount string `msgpack:"amount"`
 	Units  string `msgpack:"units"`
-	// ValidBefore is when the authorization expires.
+	// ValidBefore is when the authorization expires, and SettledAt when it was charged; nil until then.
 	ValidBefore Timestamp  `msgpack:"validBefore"`
 	ClaimedAt   Timestamp  `msgpack:"claimedAt"`
 	ChangedAt   Timestamp  `msgpack:"changedAt"`
 	SettledAt   *Timestamp `msgpack:"settledAt"`
-	// Transaction is the hash of the transfer, once known.
+	// Transaction is the hash of the transfer, once known. Reason is why the payment was refused, or what is unknown.
 	Transaction string `msgpack:"transaction"`
 	Reason      string `msgpack:"reason"`
 	Attempts    int    `msgpack:"attempts"`

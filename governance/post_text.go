@@ -43,7 +43,8 @@ func (p *postReader) begin() {
 	p.gap, p.space, p.marker = 0, false, ""
 }
 
-// isInvisible reports whether a character is invisible or changes the direction of writing, but for joiners of emoji.
+// isInvisible reports whether a character is invisible or changes the direction of writing. White space does not
+// count, nor does the joiner of emoji.
 func isInvisible(r rune) bool {
 	switch {
 	case r == '\u200d' || unicode.IsSpace(r):

@@ -58,7 +58,8 @@ func (p Provider) AlwaysHasQuorum() bool { return p.IsOnchain() }
 // EstimatesTimes reports whether a time that is still to come is an estimate, from a number of blocks.
 func (p Provider) EstimatesTimes() bool { return p == Governor }
 
-// DecidesByMajority reports whether more power for than against decides a vote that reaches its quorum.
+// DecidesByMajority reports whether more power for than against decides a vote that reaches its quorum. On a
+// Governor it does even where ballots are split.
 func (p Provider) DecidesByMajority(v VoteType) bool {
 	return p.IsOnchain() || v == SingleChoice || v == Basic
 }
@@ -83,7 +84,8 @@ func (p Provider) QuorumChoices() []string {
 	return nil
 }
 
-// QuorumPower returns the power that counts towards a quorum: that of some choices, or total where there are none.
+// QuorumPower returns the power that counts towards a quorum: the power of the choices with these keys, or total
+// where there are none.
 func QuorumPower(choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal) decimal.Decimal {
 	if len(choices) == 0 {
 		return total
@@ -112,7 +114,12 @@ func (p Provider) EndField(state string) string {
 }
 
 // OutcomeField names the field of an upstream proposal that StatedOutcome reads.
-func (p Provider) OutcomeField() string { return p.EndField("") }
+func (p Provider) OutcomeField() string {
+	if p.IsOnchain() {
+		return p.StateField()
+	}
+	return fieldDAOStatus
+}
 
 // StatedOutcome returns the outcome that upstream states: by its state on Governors, else by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {

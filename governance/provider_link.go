@@ -34,7 +34,8 @@ func IsChain(text string) bool {
 	return IsGovernorID(text + ":0x0000000000000000000000000000000000000000")
 }
 
-// ExternalIDs returns the ids by which a proposal is found; a Governor's has its number on chain in addition.
+// ExternalIDs returns the ids by which a proposal is found: its external id and, for a Governor's, the number on
+// chain in it, eip155:<chain>:<address>/<number>.
 func (p Provider) ExternalIDs(externalID string) []string {
 	if _, number, found := strings.Cut(externalID, "/"); found && p == Governor {
 		return []string{externalID, number}
@@ -42,7 +43,8 @@ func (p Provider) ExternalIDs(externalID string) []string {
 	return []string{externalID}
 }
 
-// KnownIDs returns ExternalIDs and, at Tally, whose own ids are others, the number on chain in the page's address.
+// KnownIDs returns the ids by which a search finds a proposal: ExternalIDs and, because Tally has ids of its own, the
+// number on chain in the address of a page at Tally.
 func (p Provider) KnownIDs(externalID, sourceURL string) []string {
 	ids := p.ExternalIDs(externalID)
 	if id := LinkedID(sourceURL); p == Tally && id != "" {
@@ -66,8 +68,9 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 	}
 }
 
-// LinkNames returns the names (see LinkedProposal) that links to a proposal may have, sorted. At Tally some of its
-// pages have the id on chain, and some Tally's own; a Governor's is under the contract's name.
+// LinkNames returns the names (see LinkedProposal) that links to a proposal may have, sorted. A proposal of
+// Tally has two: some pages are addressed by the id on chain, some by Tally's own. A Governor's proposal has the id
+// of its page at Tally under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
 	switch p {
@@ -108,8 +111,8 @@ func (a address) isGovernorPage() bool {
 		(a.path[0] == "gov" || a.path[0] == "governance") && a.path[2] == "proposal"
 }
 
-// LinkedID returns the id that an address of any site ends in, "" unless it is a hash that no other proposal has:
-// DAOs show their proposals on sites of their own.
+// LinkedID returns the id that an address of any site ends in: DAOs show their proposals on sites of their own. It is
+// "" unless the id is a hash, which no other proposal has: Snapshot's ids are, and most numbers of Governors.
 func LinkedID(text string) string {
 	at := parseAddress(text)
 	path := at.path

@@ -56,7 +56,7 @@ func InstantRunoff(ballots []Ranking, compare func(a, b string) int) map[string]
 type runoff struct {
 	// keys are all choices that ballots rank, in the order that decides between equals.
 	keys []string
-	// ballots are those with a preference left, for the first of which each counts.
+	// ballots are those with a preference left. Each counts for the first of its preferences, by the same index.
 	ballots     []Ranking
 	preferences [][]int
 	// scores and supporters are by choice: its result so far, and the ballots it consists of.

@@ -101,7 +101,7 @@ func (s *SourceStatus) SetLag(at time.Time) {
 	s.LagSeconds = &lag
 }
 
-// BackfillProgress says how much of the past has been read, in the provider's unit.
+// BackfillProgress says how much of the past has been read, in proposals, topics or blocks.
 type BackfillProgress struct {
 	Done  uint64 `json:"done" msgpack:"done"`
 	Total uint64 `json:"total" msgpack:"total"`

@@ -15,7 +15,7 @@ const timestampLayout = "2006-01-02T15:04:05.000Z"
 // MaxYear is the last year of which times are known.
 const MaxYear = 2261
 
-// maxTimestamp is the last of MaxYear, which the nanoseconds of the warehouse's driver can state.
+// maxTimestamp is the last millisecond of MaxYear, which fits the nanoseconds in which the warehouse's driver counts.
 const maxTimestamp Timestamp = 9214646399999
 
 // Timestamp is a moment in milliseconds since 1970 UTC. Its JSON form is an ISO
@@ -40,7 +40,7 @@ func OptionalTimestamp(t *time.Time) *Timestamp {
 	return &stamp
 }
 
-// TimestampOfUnix returns the moment some seconds after 1970 UTC; an error beyond MaxYear.
+// TimestampOfUnix returns the moment some whole seconds after 1970 UTC; an error before 1970 and after MaxYear.
 func TimestampOfUnix(seconds int64) (Timestamp, error) {
 	if seconds < 0 || seconds > int64(maxTimestamp)/1000 {
 		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, MaxYear)
@@ -75,7 +75,7 @@ func ParseUnix(text string) (Timestamp, error) {
 	return Timestamp(millis.IntPart()), nil
 }
 
-// ParseTimestamp reads an RFC 3339 time, cut to milliseconds, or a date: midnight UTC.
+// ParseTimestamp reads an RFC 3339 time at any offset, cut to milliseconds, or a date, which means midnight UTC.
 func ParseTimestamp(text string) (Timestamp, error) { return parseTimestamp(text, 0) }
 
 // ParseBound is ParseTimestamp for an end of a range. Of a moment between two milliseconds it returns the

@@ -1,6 +1,7 @@
 package governance
 
-// VoteSummary is the payload of a proposal's vote summary.
+// VoteSummary is the payload of a proposal's vote summary. While its vote data is not ready, Totals and Quorum are
+// null and Choices is empty.
 type VoteSummary struct {
 	Proposal       SummaryProposal `json:"proposal" msgpack:"proposal"`
 	Basis          *Basis          `json:"basis" msgpack:"basis"`

@@ -172,7 +172,8 @@ func (l *Leader) deletePreviousFormat(ctx context.Context) {
 	}
 }
 
-// invalidate tells API nodes, and caches in front of them, what was written. Nodes poll as well.
+// invalidate tells API nodes, and caches in front of them, what was written. A lost message only
+// delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
 	changed := written.Changed()
 	if err := l.Store.Notify(ctx, changed); err != nil && ctx.Err() == nil {

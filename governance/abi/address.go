@@ -22,7 +22,8 @@ func IsAddress(text string) bool {
 	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
-// IsValidAddress reports whether a text is an address other than zero, whose checksum, if any, is right.
+// IsValidAddress reports whether a text is an address other than zero. Letters of both cases are a checksum by
+// EIP-55, which has to be right.
 func IsValidAddress(text string) bool {
 	if !IsAddress(text) || strings.Trim(text[2:], "0") == "" {
 		return false

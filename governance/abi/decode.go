@@ -24,8 +24,9 @@ type Argument struct {
 	content []byte
 }
 
-// decodeAll reads arguments that fill the data exactly, as contracts and libraries encode them: contents follow the
-// heads in order, without gaps, overlaps or set padding, so that they are not much larger than the data.
+// decodeAll reads arguments that fill the data exactly. Only the encoding of contracts and libraries is accepted:
+// contents follow the heads in order, without gaps, overlaps or set padding. So encoding the result again gives the
+// same bytes, and the result is larger than the data by a bounded factor at most.
 func decodeAll(inputs []parameter, data []byte) ([]Argument, error) {
 	arguments, used, err := decodeFields(inputs, data)
 	if err == nil && used != len(data) {
@@ -162,7 +163,7 @@ func isZero(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }
 // Bytes returns what bytes or a text hold.
 func (a *Argument) Bytes() []byte { return a.content }
 
-// IsUnlimited reports whether an allowance has no limit: it is the largest number of its type.
+// IsUnlimited reports whether an argument is the largest number of a type of amounts: an allowance without limit.
 func (a *Argument) IsUnlimited() bool {
 	switch a.Type {
 	case "uint256":

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Getters returns the functions that may return the value, of type kind, that a function sets, the likeliest first.
+// Getters returns the functions that may return the one value, of type kind, that a function sets, the likeliest
+// first; nil where none is known by its name.
 func (d *Decoded) Getters() (signatures []string, kind string) {
 	if len(d.Arguments) != 1 || d.Arguments[0].Items != nil || len(d.Calls) > 0 || !slices.Contains([]Kind{GovernanceSetting, Timelock, Parameter}, d.Kind) {
 		return nil, ""

@@ -63,7 +63,7 @@ type parser struct {
 	depth int
 }
 
-// parseSignature returns the name, the parameters and the canonical form of a signature.
+// parseSignature returns the name, the parameters, named or not, and the canonical form of a signature.
 func parseSignature(text string) (name string, inputs []parameter, canonical string, err error) {
 	open := strings.IndexByte(text, '(')
 	if open < 0 || strings.Trim(text[:open], nameCharacters) != "" {

@@ -31,7 +31,7 @@ const (
 	ProposalUpdatedAt ProposalTime = "updatedAt"
 )
 
-// MaxProposalWindow is the maximum length of a window, and that of one of which only one end is given.
+// MaxProposalWindow is the maximum length of a window, and the length of a window with one stated end.
 const MaxProposalWindow = 365 * 24 * time.Hour
 
 // Proposals selects proposals of all DAOs.
@@ -57,7 +57,7 @@ func (Proposals) Kind() Kind { return KindProposals }
 // Scope implements Versioned.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
-// MinPartialTitle is how many characters titles are searched for: fewer are in too many titles.
+// MinPartialTitle is the minimum length of a text that titles are searched for: shorter ones are in too many titles.
 const MinPartialTitle = 3
 
 // Canonical returns the query with both ends of its window, the missing one computed

@@ -57,11 +57,14 @@ type Page interface {
 	Kind() Kind
 }
 
-// Versioned is a page that publications make stale; only time does so to others.
+// Versioned is a page that publications make stale; only time makes other pages stale.
 type Versioned interface {
 	// Scope returns what the page's version is kept for.
 	Scope() Scope
 }
+
+// A page that lost its Scope would compile, and never become stale by a publication.
+var _ = []Versioned{Ballots{}, Events{}, Proposals{}, Resolve{}, Signals{}, Topics{}, Voters{}}
 
 // ScopeOf returns the scope of a page, the zero Scope for one that is not Versioned.
 func ScopeOf(page Page) Scope {

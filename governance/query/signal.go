@@ -41,7 +41,7 @@ type SignalPosition struct {
 	At *governance.Timestamp `msgpack:"t,omitempty"`
 	// ID is the signal's id.
 	ID string `msgpack:"k"`
-	// AsOf is the time of the first page, from which SignalsByDeadline tells past deadlines.
+	// AsOf is the time of the first page: SignalsByDeadline compares the deadlines of every page with it.
 	AsOf *governance.Timestamp `msgpack:"a,omitempty"`
 }
 

@@ -39,7 +39,7 @@ func TestDelegatesMoveByMoreThanOnePercentOfAKnownSupply(t *testing.T) {
 				return
 			}
 			for _, rule := range rules.SignalRules() {
-				hit, hits := rules.Detect(rule, move, "")
+				hit, hits := rule.OnDelegate(move)
 				if !hits {
 					continue
 				}

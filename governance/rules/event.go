@@ -52,8 +52,8 @@ const (
 	attentionStep = 5
 )
 
-// ImportanceOf scores an event: the importance of its type, 0 for an unknown one, and attentionStep for each threshold
-// that its item's ballots or posts reach.
+// ImportanceOf scores an event from 0 to 100: the importance of its type, 0 for an unknown one, and attentionStep for
+// each threshold that its item's ballots or posts reach; maxDiscoveredImportance at most if its time is unknown.
 func ImportanceOf(eventType string, confidence governance.Confidence, attention uint64) int {
 	types := EventTypes()
 	at := slices.IndexFunc(types, func(t EventType) bool { return t.Name == eventType })
@@ -61,7 +61,7 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 		return 0
 	}
 	if types[at].Item == governance.TopicItem {
-		attention *= 10
+		attention *= 10 // a topic has a tenth as many posts as a proposal has ballots
 	}
 	score := types[at].Importance
 	for _, threshold := range []uint64{100, 1000, 10_000} {

@@ -16,13 +16,14 @@ const (
 	RaceWindow     = 6 * time.Hour
 )
 
-// How long before its start an opening is announced, and a proposal has to be known.
+// How long before the start of voting its opening is announced, and how long a proposal has to be known by then.
 const (
 	openingWindow = 24 * time.Hour
 	openingNotice = time.Hour
 )
 
-// Result is the result of a vote at some moment, from the ballots cast before it that still count in the end.
+// Result is the result of a vote at some moment, from the ballots cast before it. A voter who votes again counts with
+// the last ballot only, at its time: no interim result has the ballots that it replaced.
 type Result struct {
 	Votes uint64
 	// Power is the power of all ballots, Counted the part that counts towards the quorum.
@@ -73,7 +74,8 @@ type VoteFacts struct {
 	Before map[time.Duration]Result
 	// LargestBallots holds the largest ballots of each choice.
 	LargestBallots []LargestBallot
-	// EarlierVotes and EarlierPowers are ballots, and their power, of at most 10 votes of the source that ended before.
+	// EarlierVotes and EarlierPowers are the ballots, and their power, of each of the last votes of the source that
+	// ended before this one began, at most 10.
 	EarlierVotes  []uint64
 	EarlierPowers []decimal.Decimal
 }
@@ -102,7 +104,8 @@ type RuleHit struct {
 	Evidence map[string]string
 }
 
-// windowStart returns the moment a window before the end, and whether the vote was under way then.
+// windowStart returns the moment a window before the end, and whether the vote was under way then: it may have begun
+// later, or have ended by an earlier decision.
 func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return 0, false

@@ -43,17 +43,26 @@ type SignalRule struct {
 	Condition, DetectedAt, Scoring, Actionability string
 	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
-	// detect derives the signal from the facts that it takes.
-	detect any
+	// onVote, onTopic and onDelegate derive the signal; those for other items are nil.
+	onVote     func(VoteFacts) (RuleHit, bool)
+	onTopic    func(TopicActivity) (RuleHit, bool)
+	onDelegate func(DelegateMove) (RuleHit, bool)
 }
 
-// Detect applies a rule to facts about an item with a title, and reports whether it hits. Rules for other facts never do.
-func Detect[Facts VoteFacts | TopicActivity | DelegateMove](r SignalRule, facts Facts, title string) (RuleHit, bool) {
-	detect, applies := r.detect.(func(Facts) (RuleHit, bool))
-	if !applies {
+// OnVote applies the rule to a vote, and reports whether it hits. Rules for other items never do.
+func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) { return detect(r, r.onVote, f, f.Title) }
+
+// OnTopic applies the rule to a forum topic, as OnVote does to a vote.
+func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) { return detect(r, r.onTopic, f, f.Title) }
+
+// OnDelegate applies the rule to a move of a delegate, as OnVote does to a vote.
+func (r SignalRule) OnDelegate(m DelegateMove) (RuleHit, bool) { return detect(r, r.onDelegate, m, "") }
+
+func detect[Facts any](r SignalRule, on func(Facts) (RuleHit, bool), facts Facts, title string) (RuleHit, bool) {
+	if on == nil {
 		return RuleHit{}, false
 	}
-	hit, found := detect(facts)
+	hit, found := on(facts)
 	if !found {
 		return RuleHit{}, false
 	}
@@ -69,7 +78,7 @@ func Detect[Facts VoteFacts | TopicActivity | DelegateMove](r SignalRule, facts 
 // ballots in the form of another vote type are invalid.
 const talliesVersion = 3
 
-// FeedRulesVersion is a hash of the rules: what was derived under another one has to be derived again.
+// FeedRulesVersion is a hash of the event types and signal rules: what was derived under another one has to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion, talliesVersion)
@@ -92,7 +101,7 @@ var signalRows = table[SignalRule]("signals.json") //nolint:gochecknoglobals // 
 
 // SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {
-	detectors := map[string]any{
+	onVote := map[string]func(VoteFacts) (RuleHit, bool){
 		// These apply while readers can still act.
 		"proposal_deadline_reminder": detectDeadline, "quorum_at_risk": detectQuorumAtRisk, "close_race": detectCloseRace,
 		"voting_opens_soon": detectOpensSoon, "voting_opened": detectOpened, "sensitive_action": detectSensitive,
@@ -100,12 +109,17 @@ func SignalRules() []SignalRule {
 		"contested_result": detectContested, "decisive_ballot": detectDecisive, "whale_ballot": detectWhale, "late_swing": detectSwing,
 		"quorum_missed": detectQuorumMissed, "participation_drop": detectDrop, "participation_surge": detectSurge,
 		"execution_overdue": detectOverdue,
-		// These are about other items.
-		"forum_activity_burst": detectBurst, "delegate_power_shift": detectDelegateMove,
 	}
 	rules := signalRows()
 	for i := range rules {
-		rules[i].detect = detectors[rules[i].Type]
+		rule := &rules[i]
+		rule.onVote = onVote[rule.Type]
+		switch rule.Type {
+		case "forum_activity_burst":
+			rule.onTopic = detectBurst
+		case "delegate_power_shift":
+			rule.onDelegate = detectDelegateMove
+		}
 	}
 	return rules
 }

@@ -57,7 +57,7 @@ func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 func hits(f rules.VoteFacts) map[string]rules.RuleHit {
 	found := map[string]rules.RuleHit{}
 	for _, rule := range rules.SignalRules() {
-		if hit, is := rules.Detect(rule, f, f.Title); is {
+		if hit, is := rule.OnVote(f); is {
 			found[rule.Type] = hit
 		}
 	}
@@ -373,7 +373,7 @@ func TestActivityBurstNeedsManyPostsInThreeDays(t *testing.T) {
 
 func topicHit(f rules.TopicActivity) (rules.RuleHit, bool) {
 	for _, rule := range rules.SignalRules() {
-		if hit, found := rules.Detect(rule, f, f.Title); found {
+		if hit, found := rule.OnTopic(f); found {
 			return hit, true
 		}
 	}
@@ -400,7 +400,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		want := slices.Sorted(slices.Values(append([]string{"rule", "ruleVersion"}, rule.Evidence...)))
 		seen := rule.Item != governance.ProposalItem
 		for _, f := range facts {
-			hit, found := rules.Detect(rule, f, f.Title)
+			hit, found := rule.OnVote(f)
 			if !found || rule.Type == "proposal_deadline_reminder" && f.Quorum == nil {
 				continue
 			}

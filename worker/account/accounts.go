@@ -50,6 +50,7 @@ type Accounts struct {
 	// tokens are the published ones as this worker last read them, at revision.
 	tokens   []byte
 	revision uint64
+	// compared is when tokens were read, and pulse is from before that.
 	compared time.Time
 	pulse    warehouse.Pulse
 }

@@ -49,7 +49,8 @@ func (a *Accounts) runLedger(ctx context.Context, due <-chan struct{}) {
 	}
 }
 
-// updateLedger writes queued payments, deletes expired ones, and gives Redis and ledger what either has lost.
+// updateLedger writes queued payments, deletes expired ones from Redis, and gives Redis and ledger what either has
+// lost. This comes last, so that it finds what was queued.
 func (a *Accounts) updateLedger(ctx context.Context) error {
 	if err := a.moveQueue(ctx); err != nil {
 		return err

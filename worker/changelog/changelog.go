@@ -24,10 +24,13 @@ import (
 )
 
 const (
+	// attempts bounds how often rows are added while other workers add some.
 	attempts = 10
-	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name the writer.
+	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name
+	// the writer, so that no two writers give one place.
 	rowBits = 24
-	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last.
+	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last: all that
+	// it has missed is told after the upgrade.
 	upgradeReach = 24 * time.Hour
 	chunkSize    = 10_000
 )

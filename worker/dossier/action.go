@@ -104,7 +104,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// carriesMore reports whether a call has orders that are not decoded, or lets happen what it has the hash of.
+// carriesMore reports whether a call has commands or orders that are not decoded, or approves something by its hash.
 func carriesMore(d *abi.Decoded) bool {
 	more := ""
 	switch {
@@ -173,6 +173,7 @@ func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTra
 	return t
 }
 
+// addTransfer adds money to what leaves to its recipient, and returns the JSON pointer of the sum.
 func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) string {
 	text := warehouse.TextOrEmpty[string]
 	key := [5]string{text(chain), text(t.Token), t.To, text(t.From), fmt.Sprint(t.Amount == nil)}

@@ -29,7 +29,8 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
-// otherMeanings returns what actions mean that was stored otherwise, before functions were known.
+// otherMeanings returns the meanings of actions that differ from the stored ones: functions of the DAO's contracts
+// decode the actions now, or newer rows of the table.
 func (f *Facts) otherMeanings(decoded []abi.Decoded, stored []records.Meaning) (other []records.Meaning) {
 	for i := range decoded {
 		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])
@@ -104,8 +105,8 @@ func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
 	return &f.Observed.Addresses[at]
 }
 
-// token returns a token of the table, or what a node showed of it, without a symbol that is of the table or of
-// another contract of the DAO, or may look like others.
+// token returns a token of the table, or what a node showed of it. A token has no symbol if it calls itself
+// like one of the table or another contract of the DAO, or with letters that may look like others.
 func (f *Facts) token(chain, address string) (abi.Token, bool) {
 	if token, is := abi.TokenAt(chain, address); is {
 		return token, true

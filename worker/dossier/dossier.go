@@ -49,7 +49,8 @@ type Facts struct {
 	// EarlierOmitted counts those beyond maxEarlier.
 	Before         []EarlierAction
 	EarlierOmitted int
-	// Observed is what nodes showed, nil for nothing; Histories what the DAO knew of the addresses before.
+	// Observed is what nodes showed, nil for nothing. Histories are what the DAO knew of the addresses before the
+	// proposal was created.
 	Observed  *records.Observation
 	Histories map[string]AddressHistory
 	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
@@ -75,12 +76,14 @@ type composer struct {
 	before  history
 	sources []governance.DossierSource
 	decoded []abi.Decoded
-	// payments are what calls move, sums the places of sums by chain, token, recipient, sender and whether stated.
+	// payments are what calls move, sums the places of their sums by chain, token,
+	// recipient, sender and whether an amount is stated.
 	payments []payment
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// called are called contracts, <chain>:<address>, callers in whose name inner calls are made, which calls counts.
+	// called are the contracts that are called, <chain>:<address>, and callers those in whose name the calls inside
+	// actions are made. calls counts the calls inside actions.
 	called  map[string]bool
 	calls   int
 	callers []string

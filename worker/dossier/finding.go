@@ -125,7 +125,8 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	}
 }
 
-// isBatchOfSafe reports whether other code makes decoded calls alone: a multisend of Safe, no other of that name.
+// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
+// publishes. Any other contract may have a function of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
@@ -276,6 +277,7 @@ type payment struct {
 	first     bool
 }
 
+// findInPayments applies the rules about money. Of many payments in one call, a finding of a rule names the first.
 func (c finder) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}

@@ -65,7 +65,8 @@ func historyOf(f Facts) history {
 }
 
 type setting struct {
-	// key is chain, contract, function and arguments that say which; empty for what replaces no value.
+	// key is chain, contract, function and the leading arguments that say which setting it is; empty for what
+	// replaces no value. value are the other arguments.
 	key, value string
 }
 

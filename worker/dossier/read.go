@@ -89,7 +89,8 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 	return found, nil
 }
 
-// ReadActions reads what findings about actions rest on. Proposal, Actions and much of Detail are set before.
+// ReadActions reads what findings about actions rest on. Proposal, Actions, and identity and proposer in Detail are
+// set before.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
@@ -204,7 +205,7 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads the topics until the windows end, and, if it compares, when those of others were opened.
+// readTopics reads the topics until the windows end and, if compares is set, when those of compared proposals opened.
 func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}

@@ -22,9 +22,9 @@ type statedText struct {
 	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
 	cut   bool
-	// words are the words in it, numbers the amounts with what they are of, empty for anything. byDigits is the
-	// first amount by that and its digits, from 100 on if it is of anything: there may be thousands. doubtful are
-	// those of 1.500 as a number of thousands.
+	// words are the words in it. numbers are the amounts with their unit, empty where the text states none. byDigits
+	// is the first amount of a unit with some digits, of an empty unit only from 100 on: a text may have thousands of
+	// amounts. doubtful has amounts such as 1.500, read as 1500.
 	words    map[string]bool
 	numbers  map[string]string
 	doubtful map[string]bool
@@ -164,7 +164,8 @@ func namesPower(text string) bool {
 	return slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// plainRune returns a character as in English: digits of any script, spaces of any width; -1 for one without.
+// plainRune returns a character as in English: digits of any script, spaces of any width. It returns -1 to drop a
+// character without width, or one that marks text as bold.
 func plainRune(r rune) rune {
 	switch {
 	case r == '*', r == '`':

@@ -251,6 +251,7 @@ func (r *race) run(ballots []pages.CountedBallot) {
 	}
 }
 
+// first returns the choice with the most power; empty for a tie.
 func first(keys []string, powers []governance.Units) string {
 	leader, most := "", governance.Units{}
 	for i, key := range keys {
@@ -469,11 +470,13 @@ func tenthOf(start, end, number governance.Timestamp) governance.Timestamp {
 	return start + (end-start)*number/10
 }
 
+// castBefore returns how many of the ballots, which are in order of time, were cast before a time.
 func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
 	n, _ := slices.BinarySearchFunc(ballots, at, func(b pages.CountedBallot, at governance.Timestamp) int { return cmp.Compare(orFirst(b.VotedAt), at) })
 	return n
 }
 
+// byTime returns ballots, which are in order of voters, in order of time.
 func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(orFirst(b.VotedAt)) }, func(_, _ *pages.CountedBallot) int { return 0 })
 }

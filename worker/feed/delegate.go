@@ -158,7 +158,7 @@ func (r *batch) addMove(move delegateMove, item feed.FeedItem, daoIDs []string) 
 		row.Item, row.ItemType, row.Title = item, governance.DAOItem, &title
 		r.events = append(r.events, row)
 		for _, rule := range rules.SignalRules() {
-			hit, found := rules.Detect(rule, move.DelegateMove, "")
+			hit, found := rule.OnDelegate(move.DelegateMove)
 			if !found {
 				continue
 			}
@@ -179,7 +179,7 @@ type delegateMove struct {
 	discoveredAt governance.Timestamp
 }
 
-// delegateMoves returns the moves of a token's first delegates, in order of blocks, but in blocks without a time.
+// delegateMoves returns the moves of a token's first delegates, in order of blocks, without blocks of unknown time.
 func delegateMoves(token string, history feed.PowerHistory) (moves []delegateMove) {
 	powers := powerRanking{powers: map[string]decimal.Decimal{}}
 	for _, held := range history.Before {

@@ -22,7 +22,7 @@ func (p proposal) signalRows() ([]feed.FeedSignal, error) {
 	facts := p.facts()
 	var rows []feed.FeedSignal
 	for _, rule := range rules.SignalRules() {
-		hit, found := rules.Detect(rule, facts, facts.Title)
+		hit, found := rule.OnVote(facts)
 		if !found || p.isRecorded(rule.Type) {
 			continue
 		}

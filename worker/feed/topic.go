@@ -73,7 +73,7 @@ func topicSignals(t feed.FeedTopic, key string) ([]feed.FeedSignal, error) {
 	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.LastPostAt}
 	var rows []feed.FeedSignal
 	for _, rule := range rules.SignalRules() {
-		hit, found := rules.Detect(rule, facts, facts.Title)
+		hit, found := rule.OnTopic(facts)
 		if !found {
 			continue
 		}

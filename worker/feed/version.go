@@ -166,7 +166,8 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 	return nil
 }
 
-// setVersions changes the versions of the lists of DAOs that have changed, and of all DAOs, and announces them.
+// setVersions changes the versions of the lists of DAOs that have changed, and of all DAOs, and announces them. It
+// adds the list of all DAOs to changes, as "".
 func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOChanges) error {
 	if len(changes) == 0 {
 		return nil

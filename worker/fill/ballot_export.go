@@ -25,7 +25,8 @@ import (
 
 const (
 	manifestTTL = time.Second
-	// sharedExportTTL is how long callers get the same export of an open vote; its copy is kept longer.
+	// sharedExportTTL is how long callers get the same export of an open vote. Its copy is kept for
+	// cache.ExportTTL.
 	sharedExportTTL = 10 * time.Minute
 )
 
@@ -88,7 +89,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, err
 	return of.manifest(of.copyRevision(generation), copied.Votes, copied.Power, generation == version.Generation), nil
 }
 
-// manifest describes some ballots: those of a published result, or of a copy that is not its own.
+// manifest describes the ballots of a revision. isCurrent is false for an older copy than that of the published result.
 func (e exported) manifest(revision string, votes uint64, power decimal.Decimal, isCurrent bool) governance.BallotExport {
 	return governance.BallotExport{
 		ProposalKey: e.ProposalKey, Revision: revision, Votes: governance.CountOf(votes), VotingPower: governance.DecimalOf(power),

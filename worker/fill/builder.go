@@ -14,6 +14,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
+// builder returns the payload of a page, or errAbsent or errWithheld. It completes the head of the page.
 type builder func(context.Context, *page, cache.PageRequest) (any, error)
 
 type kindOfPage struct {
@@ -27,7 +28,7 @@ type kindOfPage struct {
 const (
 	// maxSet is the size of a set: enough to share the planning of a statement, few enough for well below a second.
 	maxSet       = 64
-	setsTogether = 2
+	setsTogether = 2 // one set in work, and one that gathers
 	// partsTogether is the number of parts of exports, which take more memory and time than pages.
 	partsTogether = 1
 	// setsAlone is for kinds whose pages are built alone. It leaves one of fillConcurrency to other kinds.

@@ -415,6 +415,7 @@ func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, erro
 	return part, nil
 }
 
+// writeUnits writes the units, exportChunk at a time: the ballots of a chunk are at most as many as a part has.
 func (w *partWriter) writeUnits(ctx context.Context) error {
 	for chunk := range slices.Chunk(w.units, exportChunk) {
 		for len(chunk) > 0 {

@@ -15,7 +15,7 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// publicationPause is between two checks whether the publication that writes the list has ended.
+// publicationPause is the time between two checks whether the publication that writes the list has ended.
 const publicationPause = 20 * time.Millisecond
 
 func (p *page) proposals(ctx context.Context, q query.Proposals) (any, error) {

@@ -30,6 +30,7 @@ type evaluation struct {
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }
 
+// evaluate computes a proposal at a moment of the warehouse's clock. It is a pure function.
 func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
 	stamp := governance.TimestampOf(now)
 	e := evaluation{

@@ -228,7 +228,7 @@ func (e *evaluation) conflictsWithin() []governance.Warning {
 	return slices.Concat(e.ballotConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
-// upstreamFlags says whether upstream's figures do not follow from the same ballots.
+// upstreamFlags says whether upstream's figures do not follow from the same ballots. It reads e.conflicts.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 	stated := e.proposal.StatedVotes
 	more := e.result.ready() && stated != nil && e.ballots.Votes > *stated
@@ -270,7 +270,8 @@ func (e *evaluation) ballotConflicts() (found []governance.Warning) {
 	return found
 }
 
-// differ reports whether amounts differ in upstream's precision: floating point of Snapshot is off by up to 10⁻⁹.
+// differ reports whether amounts differ in upstream's precision: Snapshot's floating point is
+// off by less than one part in 10⁹; see rules.WarningRules.
 func differ(p governance.Provider, upstream, stored decimal.Decimal) bool {
 	if p.IsOnchain() {
 		return !upstream.Equal(stored)

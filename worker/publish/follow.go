@@ -20,10 +20,10 @@ const followInterval = 5 * time.Second
 type followTerm struct {
 	// catalog is the one published last, with the state of each source; nil before the term's first publication.
 	catalog   *records.Catalog
-	checkedAt time.Time
+	checkedAt time.Time // by the warehouse's clock
 	// covered holds the sources whose coverage has changed, until a publication has their DAOs.
 	covered []record.SourceRef
-	any     bool
+	any     bool // sources are followed
 }
 
 // takeOver remembers the catalog of a publication. Sources of DAOs that were not written keep the state that
@@ -94,6 +94,7 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	return f.covered, nil
 }
 
+// publishStatuses writes data statuses, and keeps what they have from records.
 func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
 	in := Input{Revision: t.nextRevision(now), At: now}
 	r := run{Publisher: t.publisher, Input: in, workload: workload{catalog: *t.follows.catalog}}

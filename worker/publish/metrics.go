@@ -131,26 +131,3 @@ func daoClassOf(ballots uint64) daoClass {
 	}
 	return largeDAO
 }
-
-// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are in them.
-type laggingDAO struct {
-	class daoClass
-	asOf  time.Time
-}
-
-// updateLagging takes over which DAOs lag. Those that did before keep the time of their numbers.
-func (t *leaderTerm) updateLagging(in Input, result Result) {
-	previous := in.At
-	if t.published.CommittedThrough > 0 {
-		previous = time.UnixMicro(t.published.CommittedThrough)
-	}
-	lagging := map[string]laggingDAO{}
-	for id := range result.Lagging {
-		dao, known := t.laggingDAOs[id]
-		if !known {
-			dao = laggingDAO{result.Classes[id], previous}
-		}
-		lagging[id] = dao
-	}
-	t.lagging, t.laggingDAOs = result.Lagging, lagging
-}

@@ -17,7 +17,7 @@ import (
 type mirrors struct {
 	// of are the mirrors of a Governor's proposal, in the same DAO.
 	of       map[record.RefHash][]records.Mirror
-	original map[record.RefHash]record.RefHash
+	original map[record.RefHash]record.RefHash // the proposal that supersedes a mirror
 }
 
 // newMirrors selects those that are superseded: the DAO has the Governor's proposal as well, not withdrawn.
@@ -107,6 +107,7 @@ func (p *proposalPublication) mirrorConflicts(ctx context.Context, evaluations [
 	return conflicts, nil
 }
 
+// firstDifference returns the place of the first call that two lists do not have in common; -1 for equal lists.
 func firstDifference(here, there []record.Action) int {
 	input := func(a *record.Action) []byte {
 		if a.Signature == "" {

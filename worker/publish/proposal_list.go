@@ -103,7 +103,8 @@ func (l *proposalList) publish(ctx context.Context) error {
 		return err
 	}
 	l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0)
-	// Who begins to follow changes after the proposal was noted, and reads the list before this, lacks it yet.
+	// A client that began to follow changes after the proposal was noted with its result, and has read the list
+	// before it was written, does not know the proposal yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)
 	}

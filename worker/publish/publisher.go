@@ -37,7 +37,8 @@ import (
 	"pnyx/worker/changelog"
 )
 
-// idleAfter is how long after a publication it relies on being told of batches, with pulses of IdlePulseAge.
+// idleAfter is how long after the last publication the publisher is idle: it expects to be told of batches, and reads
+// a pulse only when the last is warehouse.IdlePulseAge old.
 const idleAfter = 10 * time.Second
 
 // ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run publishes everything again.
@@ -87,8 +88,8 @@ type Publisher struct {
 	uncorrected map[record.RefHash]counts.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
-	// rangedFrom is the ballots from which totals of a proposal are kept by range, daoRangedFrom of a DAO. All five
-	// are constants but in tests.
+	// rangedFrom is the number of ballots from which the totals of a proposal are kept by range, daoRangedFrom the
+	// same for a DAO. All five are constants but in tests.
 	rangedFrom, daoRangedFrom, votersPerRange uint64
 	recountInterval, recountOverlap           time.Duration
 }

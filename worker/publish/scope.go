@@ -22,7 +22,7 @@ type Scope interface {
 type workload struct {
 	// everything is set by the scope of that name.
 	everything bool
-	// untold is what a publication of everything tells of: what one of changes would have published.
+	// untold is what the log of changes is to tell; nil for all that is published.
 	untold *untold
 	// catalog is read after the records that name its sources, so that it has them all.
 	catalog   records.Catalog
@@ -30,7 +30,7 @@ type workload struct {
 	// counterparts are the same proposals at other providers, mirrors those of Governors' proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
-	// daos are published, and those that proposals belong or belonged to.
+	// daos are published. The publication adds the DAOs that its proposals belong or belonged to.
 	daos   map[string]bool
 	topics topicScope
 }
@@ -232,7 +232,7 @@ func (s *topicScope) addForums(catalog records.Catalog) {
 }
 
 // untold is what a publication of everything tells of in the log of changes: what a publication
-// of changes would have published.
+// of changes would have published. Only proposals add to it, before DAOs and topics read it concurrently.
 type untold struct {
 	proposals map[record.RefHash]bool
 	daos      map[string]bool

@@ -155,6 +155,7 @@ func (p *Publisher) isWhole(ctx context.Context, sorted pages.SortedCopy) (bool,
 	return copied.Votes == sorted.Votes, err
 }
 
+// fingerprintOf returns the fingerprint of the ballots that a copy is to have; zero where there are none.
 func (p *Publisher) fingerprintOf(ctx context.Context, sorted pages.SortedCopy) (uint64, error) {
 	if sorted.Kind == pages.VoterCopy {
 		of, err := counts.DAOFingerprints(ctx, p.Warehouse, []string{sorted.Subject})

@@ -24,10 +24,11 @@ import (
 )
 
 const (
-	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible.
+	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible, and may appear
+	// after later ones.
 	commitOverlap     = time.Minute
 	abandonedInterval = 30 * time.Second
-	// previousFormatInterval is between two checks whether workers of the previous cache format have ended.
+	// previousFormatInterval is the time between two checks whether workers of the previous cache format have ended.
 	previousFormatInterval = 10 * time.Second
 	// completeInterval is the time between two checks that read tables while nothing was committed.
 	completeInterval = 30 * time.Second
@@ -39,25 +40,27 @@ type leaderTerm struct {
 	published cache.PublicationState
 	// began is when the step began, by this machine's clock: records that came since may be missing.
 	began time.Time
-	// processed holds published batches of the overlap, with their commit; nil until a publication is taken over.
+	// processed has the commit times of published batches of the overlap; nil until a publication is taken over.
 	processed map[uuid.UUID]time.Time
 	// lagging holds the DAOs whose proposals do not sum to their ballots yet, laggingDAOs since when.
 	lagging          map[string]bool
 	laggingDAOs      map[string]laggingDAO
-	checkedAbandoned time.Time
-	checkedPrevious  time.Time
+	checkedAbandoned time.Time // by the warehouse's clock
+	checkedPrevious  time.Time // by the warehouse's clock
 	voteCoverage     map[string]governance.VoteCoverage
 	// restored names the last restore of the warehouse, as runIDs do; read once, as workers are stopped for one.
 	restored *string
 	follows  followTerm
-	// quiet is at which pulse nothing was to be published; nextDue is when the next proposal is due, zero for none.
+	// quiet is the pulse at which a complete check last found nothing to publish; zero before one. nextDue is when
+	// the next proposal is due after it; zero for none.
 	quiet   warehouse.Pulse
 	nextDue time.Time
 	// checkedForums is set once every forum was compared: earlier terms and rules may have left topics behind.
 	checkedForums bool
 }
 
-// step publishes what has changed, or everything when nothing is published. A pulse may be of pulseAge.
+// step publishes what has changed, or everything when nothing is published. The
+// pulse that it reads may be as old as pulseAge.
 func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err error) {
 	defer panics.Caught(&err)
 	t.began = time.Now()
@@ -95,7 +98,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) (err erro
 			slog.Uint64("revision", published.Revision))
 		return t.publishAll(ctx, now, runIDs)
 	}
-	// If the warehouse's clock was set back, Redis refuses a revision that follows it alone.
+	// If the warehouse's clock was set back, the next revision must still be later, or Redis refuses it.
 	t.published.Revision = max(t.published.Revision, published.Revision)
 	if published.ServerRunIDs != runIDs {
 		return t.republishAll(ctx, now, runIDs, published.ServerRunIDs)
@@ -461,7 +464,8 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	return nil
 }
 
-// heartbeat tells nodes that all committed by now is published. token is of BeginFullPublication, or empty.
+// heartbeat tells nodes that all committed by now is published. token is of
+// Lease.BeginFullPublication after a publication of everything, else empty.
 func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string) error {
 	t.published.CommittedThrough = now.UnixMicro()
 	t.published.HeartbeatAt = governance.TimestampOf(t.began)
@@ -475,4 +479,27 @@ func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string)
 // nextRevision is later than all before, and follows the warehouse's clock: it orders workers by their reads.
 func (t *leaderTerm) nextRevision(now time.Time) uint64 {
 	return max(uint64(now.UnixMicro()), t.published.Revision+1)
+}
+
+// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are in them.
+type laggingDAO struct {
+	class daoClass
+	asOf  time.Time
+}
+
+// updateLagging takes over which DAOs lag. Those that did before keep the time of their numbers.
+func (t *leaderTerm) updateLagging(in Input, result Result) {
+	previous := in.At
+	if t.published.CommittedThrough > 0 {
+		previous = time.UnixMicro(t.published.CommittedThrough)
+	}
+	lagging := map[string]laggingDAO{}
+	for id := range result.Lagging {
+		dao, known := t.laggingDAOs[id]
+		if !known {
+			dao = laggingDAO{result.Classes[id], previous}
+		}
+		lagging[id] = dao
+	}
+	t.lagging, t.laggingDAOs = result.Lagging, lagging
 }

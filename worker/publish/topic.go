@@ -22,8 +22,8 @@ type topicPublication struct {
 	*run
 	daos      map[string]bool
 	published int
-	// differing are topics that differ from what was published, former, in a publication of everything that does
-	// not tell all. A topic may change after differing was read.
+	// differing are the topics that differ from what was published, in a publication of everything that does not tell
+	// all. former is what was published of every topic: one that changes after differing was read differs from that.
 	differing map[records.TopicRef]bool
 	former    map[records.TopicRef]counts.PublishedTopic
 }
@@ -194,7 +194,7 @@ type topicEvaluation struct {
 	topic    records.Topic
 	identity governance.Identity
 	post     governance.Post
-	name     string
+	name     string // by which links refer to the topic
 	related  []governance.RelatedProposal
 	// score and relevant are by rules.TopicRelevance.
 	score    int

@@ -144,7 +144,8 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 	return slices.Collect(maps.Keys(flags))
 }
 
-// choicesOf returns stated choices, or derives all positions up to the last from ballots and scores.
+// choicesOf returns the stated choices. Where upstream states none, they are derived from ballots and scores: all
+// positions up to the last, three in a basic vote.
 func choicesOf(p records.Proposal, t counts.VoteTotals) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	for i, label := range p.Choices {
@@ -238,7 +239,8 @@ func (c *voteResult) choiceTotals() []governance.ChoiceTotal {
 	return totals
 }
 
-// checkBalance compares choices with ballots, which are different reads, where each ballot divides its power.
+// checkBalance compares the sum over all choices with the ballots, for vote types in which each ballot divides its
+// power. The two come from different reads.
 func checkBalance(p records.Proposal, t counts.VoteTotals) error {
 	if !givesPowerOnce(p.VoteType) {
 		return nil
@@ -337,7 +339,7 @@ func hasOtherForms(p records.Proposal, t counts.VoteTotals) bool {
 	}
 }
 
-// preferences counts the choices that ballots name which are read in groups; zero for all other votes.
+// preferences counts the choices that the ballots of a vote name; zero for a vote that is not read in groups.
 func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	if !needsGroups(p, t) {
 		return 0
@@ -348,8 +350,8 @@ func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	return max(count, min(t.Votes, 1)) // one that names nothing is in a group, too
 }
 
-// validBallots returns what the ballots support that upstream calls valid, and whether there are others; votes and
-// power stay those of all. Without groups, all count.
+// validBallots returns what those ballots support that upstream calls valid; votes and power stay the totals of all
+// ballots. invalid reports whether there are others. Without groups, all ballots count as valid.
 func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil {
 		return b, false, nil
@@ -452,6 +454,7 @@ func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
 	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
+// scoresThatDiffer returns the positions of the choices whose stated score is not that of the ballots.
 func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	if c.stated == nil {
 		return nil
@@ -473,8 +476,8 @@ func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) 
 	return positions
 }
 
-// coverageOf compares the ballots with the number that upstream states, or else the power. An unreadable one has
-// none, and what a file lacks is held only if the number proves it.
+// coverageOf compares the ballots held with the number that upstream states, or else with the power. An unreadable
+// ballot has no power. What a file lacked counts as held only if the number proves it.
 func (c *voteResult) coverageOf(p records.Proposal) governance.Coverage {
 	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
 	if p.StatedVotes == nil {

@@ -12,6 +12,8 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -32,8 +34,8 @@ const (
 	// MaxEndpoints bounds the number of endpoints, each of which has a goroutine.
 	MaxEndpoints    = 1000
 	refreshInterval = 5 * time.Second
-	sweepInterval   = time.Hour
-	// overlap is how far before its first write a leader looks: the one before may have written some late.
+	sweepInterval   = time.Hour // between two searches for what an endpoint's queue lacks
+	// overlap is how far before the first write of its term a leader looks for messages: some may be written late.
 	overlap = time.Hour
 	// batchSize bounds the messages that an endpoint has in memory.
 	batchSize = 100
@@ -102,7 +104,7 @@ func (d *Deliverer) Wake(revision uint64) {
 
 type term struct {
 	*Deliverer
-	queued    int64
+	queued    int64 // the revision up to which new messages are queued
 	receivers map[string]*receiver
 	pulse     warehouse.Pulse
 	running   sync.WaitGroup
@@ -247,7 +249,8 @@ func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 	return valid, err
 }
 
-// keep starts an endpoint's goroutine, or gives it what was changed, and searches for what its queue lacks.
+// keep starts an endpoint's goroutine, or gives it what was changed. What its queue lacks is searched for at the
+// beginning, and every sweepInterval.
 func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 	r, running := t.receivers[e.ID]
 	if running {
@@ -317,5 +320,21 @@ func (d *Deliverer) disable(ctx context.Context, e accounts.Webhook, reason stri
 	}
 	d.Logger.LogAttrs(ctx, slog.LevelError, "webhook turned off",
 		slog.String("endpoint", e.ID), slog.String("token", e.TokenID), slog.String("reason", reason))
+	return nil
+}
+
+// CheckToken returns an error unless a token may have endpoints at a time: it is valid, and opens events and
+// signals. launchedAt is the launch of v2; zero for none.
+func CheckToken(t accounts.Token, launchedAt, now time.Time) error {
+	scopes := warehouse.Values(t.Scopes, func(scope string) access.Scope { return access.Scope(scope) })
+	caller := access.Caller{Scopes: access.EffectiveScopes(scopes, t.CreatedAt, launchedAt, now)}
+	switch {
+	case t.RevokedAt != nil:
+		return errors.New("the token is revoked")
+	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
+		return errors.New("the token has expired")
+	case !caller.HasScope(access.V2Standard):
+		return fmt.Errorf("the token lacks the scope %s", access.V2Standard)
+	}
 	return nil
 }

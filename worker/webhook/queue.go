@@ -2,12 +2,10 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"pnyx/access"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
@@ -84,7 +82,8 @@ func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (acc
 	return accounts.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
 }
 
-// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is there.
+// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is in
+// the feed already.
 func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) error {
 	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err
@@ -118,20 +117,4 @@ func Replay(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook, sin
 	}
 	queued, err := queueFor(ctx, w, q, []accounts.Webhook{e}, row)
 	return queued[e.ID], err
-}
-
-// CheckToken returns an error unless a token may have endpoints at a time: it is valid, and opens events and
-// signals. launchedAt is the launch of v2; zero for none.
-func CheckToken(t accounts.Token, launchedAt, now time.Time) error {
-	scopes := warehouse.Values(t.Scopes, func(scope string) access.Scope { return access.Scope(scope) })
-	caller := access.Caller{Scopes: access.EffectiveScopes(scopes, t.CreatedAt, launchedAt, now)}
-	switch {
-	case t.RevokedAt != nil:
-		return errors.New("the token is revoked")
-	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
-		return errors.New("the token has expired")
-	case !caller.HasScope(access.V2Standard):
-		return fmt.Errorf("the token lacks the scope %s", access.V2Standard)
-	}
-	return nil
 }

@@ -42,7 +42,8 @@ var errNotPublic = errors.New("its address is not public")
 
 // Sender posts messages to receivers.
 type Sender struct {
-	client  *http.Client
+	client *http.Client
+	// private allows receivers at private addresses, on any port, and without TLS.
 	private bool
 }
 
@@ -102,9 +103,9 @@ func (s *Sender) CheckURL(text string) error {
 }
 
 type message struct {
-	id   string
+	id   string // the header webhook-id, the same in each attempt
 	kind string
-	body []byte
+	body []byte // JSON
 }
 
 // sending is an attempt, with how long the receiver asks to be left alone; zero for not.
