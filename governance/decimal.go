@@ -101,8 +101,8 @@ func ParseWhole(text string) (uint64, error) {
 	return 0, fmt.Errorf("%w from 0 without decimals: %q", ErrNotANumber, clip(text))
 }
 
-// ParseNumber reads a number of at most maxNumberText characters in any notation. It bounds the exponent before any
-// arithmetic: 1e999999999 stands for a gigabyte of digits. The error is ErrNotANumber, wrapped with the text.
+// ParseNumber reads a number of at most maxNumberText characters in any notation. It bounds the exponent before
+// any arithmetic: 1e999999999 stands for a gigabyte of digits. The error is ErrNotANumber, wrapped with the text.
 func ParseNumber(text string) (decimal.Decimal, error) {
 	mantissa, exponent := text, 0
 	var err error

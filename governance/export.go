@@ -3,7 +3,7 @@ package governance
 // DAOExport lists the parts in which a DAO is downloaded, or what changed of it since a revision.
 type DAOExport struct {
 	DAOID string `json:"daoId"`
-	// Revision is the place in the log of changes up to which the parts have everything, in microseconds since 1970.
+	// Revision is the place in the log up to which the parts have everything, in microseconds since 1970.
 	Revision Decimal         `json:"revision"`
 	Since    *Decimal        `json:"since"`
 	Rows     ExportRowCounts `json:"rows"`

@@ -7,8 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the candidate most similar to a text, ignoring case; empty if more than a third of the
-// letters differ from every candidate.
+// Nearest returns the candidate most similar to a text, ignoring case; empty if over a third of letters differ.
 func Nearest(text string, candidates []string) string {
 	best, distance, length := "", 0, utf8.RuneCountInString(text)
 	for _, candidate := range candidates {

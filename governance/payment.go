@@ -47,7 +47,7 @@ type Payment struct {
 	ClaimedAt   Timestamp  `msgpack:"claimedAt"`
 	ChangedAt   Timestamp  `msgpack:"changedAt"`
 	SettledAt   *Timestamp `msgpack:"settledAt"`
-	// Transaction is the hash of the transfer, once known. Reason is why the payment was refused, or what is unknown.
+	// Transaction is the hash of the transfer, once known, and Reason why it was refused or what is unknown.
 	Transaction string `msgpack:"transaction"`
 	Reason      string `msgpack:"reason"`
 	Attempts    int    `msgpack:"attempts"`

@@ -43,8 +43,8 @@ func (p Provider) ExternalIDs(externalID string) []string {
 	return []string{externalID}
 }
 
-// KnownIDs returns the ids by which a search finds a proposal: ExternalIDs and, because Tally has ids of its own, the
-// number on chain in the address of a page at Tally.
+// KnownIDs returns the ids by which a search finds a proposal: ExternalIDs and, because Tally has ids of its own,
+// the number on chain in the address of a page at Tally.
 func (p Provider) KnownIDs(externalID, sourceURL string) []string {
 	ids := p.ExternalIDs(externalID)
 	if id := LinkedID(sourceURL); p == Tally && id != "" {
@@ -68,9 +68,9 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 	}
 }
 
-// LinkNames returns the names (see LinkedProposal) that links to a proposal may have, sorted. A proposal of
-// Tally has two: some pages are addressed by the id on chain, some by Tally's own. A Governor's proposal has the id
-// of its page at Tally under the contract's name.
+// LinkNames returns the names (see LinkedProposal) that links to a proposal may have, sorted. A proposal of Tally
+// has two: some pages are addressed by the id on chain, some by Tally's own. A Governor's proposal has the id of
+// its page at Tally under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
 	switch p {
@@ -111,8 +111,8 @@ func (a address) isGovernorPage() bool {
 		(a.path[0] == "gov" || a.path[0] == "governance") && a.path[2] == "proposal"
 }
 
-// LinkedID returns the id that an address of any site ends in: DAOs show their proposals on sites of their own. It is
-// "" unless the id is a hash, which no other proposal has: Snapshot's ids are, and most numbers of Governors.
+// LinkedID returns the id that an address of any site ends in: DAOs show their proposals on sites of their own. It
+// is "" unless the id is a hash, which no other proposal has: Snapshot's ids are, and most numbers of Governors.
 func LinkedID(text string) string {
 	at := parseAddress(text)
 	path := at.path

@@ -15,7 +15,7 @@ const timestampLayout = "2006-01-02T15:04:05.000Z"
 // MaxYear is the last year of which times are known.
 const MaxYear = 2261
 
-// maxTimestamp is the last millisecond of MaxYear, which fits the nanoseconds in which the warehouse's driver counts.
+// maxTimestamp is the last millisecond of MaxYear, the last that fits the nanoseconds of the warehouse's driver.
 const maxTimestamp Timestamp = 9214646399999
 
 // Timestamp is a moment in milliseconds since 1970 UTC. Its JSON form is an ISO

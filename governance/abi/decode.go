@@ -25,8 +25,8 @@ type Argument struct {
 }
 
 // decodeAll reads arguments that fill the data exactly. Only the encoding of contracts and libraries is accepted:
-// contents follow the heads in order, without gaps, overlaps or set padding. So encoding the result again gives the
-// same bytes, and the result is larger than the data by a bounded factor at most.
+// contents follow the heads in order, without gaps, overlaps or set padding. So encoding the result again gives
+// the same bytes, and the result is larger than the data by a bounded factor at most.
 func decodeAll(inputs []parameter, data []byte) ([]Argument, error) {
 	arguments, used, err := decodeFields(inputs, data)
 	if err == nil && used != len(data) {

@@ -57,7 +57,7 @@ func (Proposals) Kind() Kind { return KindProposals }
 // Scope implements Versioned.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
-// MinPartialTitle is the minimum length of a text that titles are searched for: shorter ones are in too many titles.
+// MinPartialTitle is the minimum length of a text that titles are searched for: shorter ones match too many.
 const MinPartialTitle = 3
 
 // Canonical returns the query with both ends of its window, the missing one computed

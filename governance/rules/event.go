@@ -52,8 +52,8 @@ const (
 	attentionStep = 5
 )
 
-// ImportanceOf scores an event from 0 to 100: the importance of its type, 0 for an unknown one, and attentionStep for
-// each threshold that its item's ballots or posts reach; maxDiscoveredImportance at most if its time is unknown.
+// ImportanceOf scores an event from 0 to 100: the importance of its type, 0 for an unknown one, and attentionStep
+// for each threshold that its item's ballots or posts reach. An unknown time bounds the score.
 func ImportanceOf(eventType string, confidence governance.Confidence, attention uint64) int {
 	types := EventTypes()
 	at := slices.IndexFunc(types, func(t EventType) bool { return t.Name == eventType })

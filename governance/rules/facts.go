@@ -22,8 +22,8 @@ const (
 	openingNotice = time.Hour
 )
 
-// Result is the result of a vote at some moment, from the ballots cast before it. A voter who votes again counts with
-// the last ballot only, at its time: no interim result has the ballots that it replaced.
+// Result is the result of a vote at some moment, from the ballots cast before it. A voter who votes again counts
+// with the last ballot only, at its time: no interim result has the ballots that it replaced.
 type Result struct {
 	Votes uint64
 	// Power is the power of all ballots, Counted the part that counts towards the quorum.
@@ -74,8 +74,8 @@ type VoteFacts struct {
 	Before map[time.Duration]Result
 	// LargestBallots holds the largest ballots of each choice.
 	LargestBallots []LargestBallot
-	// EarlierVotes and EarlierPowers are the ballots, and their power, of each of the last votes of the source that
-	// ended before this one began, at most 10.
+	// EarlierVotes and EarlierPowers are the ballots, and their power, of each of the last votes of the source
+	// that ended before this one began, at most 10.
 	EarlierVotes  []uint64
 	EarlierPowers []decimal.Decimal
 }
@@ -104,8 +104,8 @@ type RuleHit struct {
 	Evidence map[string]string
 }
 
-// windowStart returns the moment a window before the end, and whether the vote was under way then: it may have begun
-// later, or have ended by an earlier decision.
+// windowStart returns the moment a window before the end, and whether the vote was under way then: it may have
+// begun later, or have ended by an earlier decision.
 func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return 0, false

@@ -78,7 +78,7 @@ func detect[Facts any](r SignalRule, on func(Facts) (RuleHit, bool), facts Facts
 // ballots in the form of another vote type are invalid.
 const talliesVersion = 3
 
-// FeedRulesVersion is a hash of the event types and signal rules: what was derived under another one has to be derived again.
+// FeedRulesVersion is a hash of event types and signal rules: feeds of another one have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion, talliesVersion)
@@ -112,13 +112,13 @@ func SignalRules() []SignalRule {
 	}
 	rules := signalRows()
 	for i := range rules {
-		rule := &rules[i]
-		rule.onVote = onVote[rule.Type]
-		switch rule.Type {
+		switch rule := &rules[i]; rule.Type {
 		case "forum_activity_burst":
 			rule.onTopic = detectBurst
 		case "delegate_power_shift":
 			rule.onDelegate = detectDelegateMove
+		default:
+			rule.onVote = onVote[rule.Type]
 		}
 	}
 	return rules

@@ -6,8 +6,7 @@ import (
 	"pnyx/governance"
 )
 
-// fullTurnout is the turnout, in percent of the usual, from which a vote has all of its score. It also stands for an
-// unknown usual turnout.
+// fullTurnout is the turnout, in percent of the usual, that gives all of the score; also if the usual is unknown.
 const fullTurnout = 100
 
 // importanceVersion changes with how the importance of events is weighed.
@@ -63,7 +62,7 @@ func (f VoteFacts) weighBefore(score int) int {
 // bySize returns the part of a score, in parts of 2 × fullBallots, for a number of ballots.
 func bySize(votes uint64) int { return fullBallots + int(min(votes, fullBallots)) }
 
-// Importance returns the importance of an event of the vote: ImportanceOf, weighed by the result of a vote that is over.
+// Importance returns ImportanceOf for an event of the vote, weighed by the result if the vote is over.
 func (f VoteFacts) Importance(eventType string, confidence governance.Confidence, votes uint64) int {
 	score := ImportanceOf(eventType, confidence, votes)
 	if !f.ended() || confidence == governance.DiscoveredTime {

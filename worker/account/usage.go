@@ -91,8 +91,8 @@ func (a *Accounts) decode(ctx context.Context, counters []accounts.UsageCounter)
 	return usage, tokenIDs
 }
 
-// publishUsage publishes the month's usage of some tokens, of all if none are named. It raises their quota counters
-// to it, and never lowers one: API nodes may have counted more since.
+// publishUsage publishes the month's usage of some tokens, of all if none are named. It raises their quota
+// counters to it, and never lowers one: API nodes may have counted more since.
 func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
 	month := ratelimit.MonthOf(now)
 	rows, err := stored.NewAccounts(a.Warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)

@@ -29,8 +29,8 @@ const (
 	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name
 	// the writer, so that no two writers give one place.
 	rowBits = 24
-	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last: all that
-	// it has missed is told after the upgrade.
+	// upgradeReach is how long before an upgrade from a version without the log a reader may have read last: all
+	// that it has missed is told after the upgrade.
 	upgradeReach = 24 * time.Hour
 	chunkSize    = 10_000
 )

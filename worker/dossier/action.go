@@ -104,7 +104,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	return a
 }
 
-// carriesMore reports whether a call has commands or orders that are not decoded, or approves something by its hash.
+// carriesMore reports whether a call has commands or orders that are not decoded, or approves a hash of some.
 func carriesMore(d *abi.Decoded) bool {
 	more := ""
 	switch {

@@ -29,8 +29,7 @@ func (f *Facts) decode() []abi.Decoded {
 	return records.DecodeActions(f.Actions, of)
 }
 
-// otherMeanings returns the meanings of actions that differ from the stored ones: functions of the DAO's contracts
-// decode the actions now, or newer rows of the table.
+// otherMeanings returns meanings that differ from the stored ones: other functions decode the actions now.
 func (f *Facts) otherMeanings(decoded []abi.Decoded, stored []records.Meaning) (other []records.Meaning) {
 	for i := range decoded {
 		m := records.MeaningOf(f.Actions[i].Index, &decoded[i])

@@ -82,8 +82,8 @@ type composer struct {
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// called are the contracts that are called, <chain>:<address>, and callers those in whose name the calls inside
-	// actions are made. calls counts the calls inside actions.
+	// called are the contracts that are called, <chain>:<address>, and callers those in whose name the calls
+	// inside actions are made. calls counts the calls inside actions.
 	called  map[string]bool
 	calls   int
 	callers []string

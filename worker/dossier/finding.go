@@ -125,8 +125,8 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	}
 }
 
-// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
-// publishes. Any other contract may have a function of that name.
+// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that
+// Safe publishes. Any other contract may have a function of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
 	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }

@@ -89,8 +89,7 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 	return found, nil
 }
 
-// ReadActions reads what findings about actions rest on. Proposal, Actions, and identity and proposer in Detail are
-// set before.
+// ReadActions reads what findings about actions rest on. Proposal, Actions, Detail.Identity and ProposerID are set.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
@@ -205,7 +204,7 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads the topics until the windows end and, if compares is set, when those of compared proposals opened.
+// readTopics reads topics until the windows end and, if compares, when those of compared proposals were opened.
 func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}

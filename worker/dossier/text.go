@@ -22,9 +22,9 @@ type statedText struct {
 	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
 	cut   bool
-	// words are the words in it. numbers are the amounts with their unit, empty where the text states none. byDigits
-	// is the first amount of a unit with some digits, of an empty unit only from 100 on: a text may have thousands of
-	// amounts. doubtful has amounts such as 1.500, read as 1500.
+	// words are the words in it. numbers are the amounts with their unit, empty where the text states none.
+	// byDigits is the first amount of a unit with some digits, of an empty unit only from 100 on: a text may have
+	// thousands of amounts. doubtful has amounts such as 1.500, read as 1500.
 	words    map[string]bool
 	numbers  map[string]string
 	doubtful map[string]bool

@@ -57,8 +57,8 @@ type Options struct {
 	Errors prometheus.Counter
 }
 
-// Builder keeps events and signals up to date. At most one Run or Settle may be active for a warehouse at a time: the
-// caller holds the worker's lease.
+// Builder keeps events and signals up to date. At most one Run or Settle may be active for a warehouse at a time:
+// the caller holds the worker's lease.
 type Builder struct {
 	Options
 	// published has room for one signal from Wake.
@@ -76,7 +76,7 @@ type progress struct {
 	visibleThrough governance.Timestamp
 	// fullRevision is the revision of the last full publication; zero before the first.
 	fullRevision uint64
-	// nextVisible is when rows become visible, or are checked for anyway, by this machine's clock; zero for at once.
+	// nextVisible is when rows become visible, or are checked for, by this machine's clock; zero for at once.
 	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string

@@ -179,7 +179,7 @@ type delegateMove struct {
 	discoveredAt governance.Timestamp
 }
 
-// delegateMoves returns the moves of a token's first delegates, in order of blocks, without blocks of unknown time.
+// delegateMoves returns the moves of a token's first delegates by block, without blocks of unknown time.
 func delegateMoves(token string, history feed.PowerHistory) (moves []delegateMove) {
 	powers := powerRanking{powers: map[string]decimal.Decimal{}}
 	for _, held := range history.Before {

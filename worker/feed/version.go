@@ -166,8 +166,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 	return nil
 }
 
-// setVersions changes the versions of the lists of DAOs that have changed, and of all DAOs, and announces them. It
-// adds the list of all DAOs to changes, as "".
+// setVersions changes the versions of the lists of DAOs that have changed, and of all DAOs, and announces them.
 func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOChanges) error {
 	if len(changes) == 0 {
 		return nil
@@ -177,7 +176,7 @@ func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOCh
 	for _, change := range changes {
 		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
 	}
-	changes[""] = all
+	changes[""] = all // in the caller's map, which nobody reads again
 	at := governance.TimestampOfRevision(b.revision)
 	for daoID, change := range changes {
 		for _, id := range change.EventIDs {

@@ -89,7 +89,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (any, err
 	return of.manifest(of.copyRevision(generation), copied.Votes, copied.Power, generation == version.Generation), nil
 }
 
-// manifest describes the ballots of a revision. isCurrent is false for an older copy than that of the published result.
+// manifest describes the ballots of a revision. isCurrent is false for a copy older than the published result.
 func (e exported) manifest(revision string, votes uint64, power decimal.Decimal, isCurrent bool) governance.BallotExport {
 	return governance.BallotExport{
 		ProposalKey: e.ProposalKey, Revision: revision, Votes: governance.CountOf(votes), VotingPower: governance.DecimalOf(power),

@@ -26,8 +26,8 @@ const (
 	// dequeueTimeout bounds one wait for a request: a connection that is dead goes unnoticed for as long.
 	dequeueTimeout = 5 * time.Second
 	retryPause     = 100 * time.Millisecond
-	// overloadWait is the time in the queue from which on the worker counts as overloaded. A request with less than
-	// minTimeLeft is not started then.
+	// overloadWait is the time in the queue from which on the worker counts as overloaded. A request with less
+	// than minTimeLeft is not started then.
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
 	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
@@ -130,8 +130,8 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, turn *turn, end
 	f.fill(ctx, fills, turn.endReading)
 }
 
-// nextEnd returns the end of the queue to read next. Under overload, callers at the front give up before their page
-// is made: in arrival order hardly any request would succeed.
+// nextEnd returns the end of the queue to read next. Under overload, callers at the front give up before their
+// page is made: in arrival order hardly any request would succeed.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(previous, now) {
 		return cache.Newest
@@ -228,9 +228,9 @@ func newTurns(kinds map[query.Kind]kindOfPage) *turns {
 	return t
 }
 
-// await returns the open kinds as soon as no other worker waits, and the function that ends the wait for them, which
-// may be called again. The caller takes a turn of the requested kind before it calls end. endWait is called when
-// another kind opens and a worker is there to wait. It returns no kinds when ctx ends.
+// await returns the open kinds as soon as no other worker waits, and the function that ends the wait for them,
+// which may be called again. The caller takes a turn of the requested kind before it calls end. endWait is called
+// when another kind opens and a worker is there to wait. It returns no kinds when ctx ends.
 func (t *turns) await(ctx context.Context, endWait func()) (kinds []query.Kind, end func()) {
 	defer context.AfterFunc(ctx, func() {
 		t.mu.Lock()

@@ -73,8 +73,8 @@ func newRowWriter[Row any](w io.Writer, format governance.ExportFormat) rowWrite
 	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
 }
 
-// csvRows writes CSV by RFC 4180, with a header. Columns are in the order of the type, or in a given order, which has
-// all. Lines end in a line feed: a writer of CRLF changes line feeds in texts, too.
+// csvRows writes CSV by RFC 4180, with a header. Columns are in the order of the type, or in a given order, which
+// has all. Lines end in a line feed: a writer of CRLF changes line feeds in texts, too.
 func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	if order != nil {
@@ -108,7 +108,7 @@ func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	}, func() error { records.Flush(); return records.Error() }}
 }
 
-// parquetRows writes Apache Parquet: structs are groups, times timestamps, exact numbers texts, lists texts in JSON.
+// parquetRows writes Apache Parquet: structs are groups, times timestamps, exact numbers texts, lists JSON.
 func parquetRows[Row any](w io.Writer) rowWriter[Row] {
 	group, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
 	schema := parquet.NewSchema("rows", group)

@@ -94,7 +94,6 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	return f.covered, nil
 }
 
-// publishStatuses writes data statuses, and keeps what they have from records.
 func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
 	in := Input{Revision: t.nextRevision(now), At: now}
 	r := run{Publisher: t.publisher, Input: in, workload: workload{catalog: *t.follows.catalog}}

@@ -37,8 +37,8 @@ import (
 	"pnyx/worker/changelog"
 )
 
-// idleAfter is how long after the last publication the publisher is idle: it expects to be told of batches, and reads
-// a pulse only when the last is warehouse.IdlePulseAge old.
+// idleAfter is how long after the last publication the publisher is idle: it expects to be told of batches, and
+// reads a pulse only when the last is warehouse.IdlePulseAge old.
 const idleAfter = 10 * time.Second
 
 // ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run publishes everything again.

@@ -349,8 +349,8 @@ func (p *Publisher) touch(changes records.ChangeSet) {
 	}
 }
 
-// daoRangedFrom is the number of votes from which participation is kept by range: a range takes some granules of each
-// proposal, or the other votes of its voters. Below, counting all ballots takes less.
+// daoRangedFrom is the number of votes from which participation is kept by range: a range takes some granules of
+// each proposal, or the other votes of its voters. Below, counting all ballots takes less.
 const daoRangedFrom = 10 * pages.SortedCopyThreshold
 
 type daoVoters struct {

@@ -59,7 +59,8 @@ func (e Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (
 				changes.daos[id], work.daos[id] = true, true
 			}
 		}
-		work.untold, work.topics = newUntold(changes), changes.topics
+		work.untold, work.topics = &untold{map[record.RefHash]bool{}, maps.Clone(changes.daos)}, changes.topics
+		addAll(work.untold.proposals, changes.proposals)
 	}
 	if work.proposals, err = records.AllProposals(ctx, p.Warehouse); err != nil {
 		return work, err
@@ -236,12 +237,6 @@ func (s *topicScope) addForums(catalog records.Catalog) {
 type untold struct {
 	proposals map[record.RefHash]bool
 	daos      map[string]bool
-}
-
-func newUntold(work workload) *untold {
-	found := &untold{proposals: map[record.RefHash]bool{}, daos: maps.Clone(work.daos)}
-	addAll(found.proposals, work.proposals)
-	return found
 }
 
 func addAll[K comparable](set map[K]bool, keys []K) {

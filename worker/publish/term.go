@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible, and may appear
-	// after later ones.
+	// commitOverlap is how far back batches are read again: one is stamped before it becomes visible, and may
+	// appear after later ones.
 	commitOverlap     = time.Minute
 	abandonedInterval = 30 * time.Second
-	// previousFormatInterval is the time between two checks whether workers of the previous cache format have ended.
+	// previousFormatInterval is the time between two checks whether workers of the previous format have ended.
 	previousFormatInterval = 10 * time.Second
 	// completeInterval is the time between two checks that read tables while nothing was committed.
 	completeInterval = 30 * time.Second

@@ -22,8 +22,8 @@ type topicPublication struct {
 	*run
 	daos      map[string]bool
 	published int
-	// differing are the topics that differ from what was published, in a publication of everything that does not tell
-	// all. former is what was published of every topic: one that changes after differing was read differs from that.
+	// differing are the topics that differ from what was published, in a publication of everything that does not
+	// tell all. former is what was published: topics that change after differing was read differ from it.
 	differing map[records.TopicRef]bool
 	former    map[records.TopicRef]counts.PublishedTopic
 }

@@ -350,8 +350,8 @@ func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	return max(count, min(t.Votes, 1)) // one that names nothing is in a group, too
 }
 
-// validBallots returns what those ballots support that upstream calls valid; votes and power stay the totals of all
-// ballots. invalid reports whether there are others. Without groups, all ballots count as valid.
+// validBallots returns what those ballots support that upstream calls valid; votes and power stay the totals of
+// all ballots. invalid reports whether there are others. Without groups, all ballots count as valid.
 func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil {
 		return b, false, nil

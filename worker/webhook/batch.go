@@ -67,8 +67,7 @@ func (t *term) runReads(ctx context.Context) {
 }
 
 func (t *term) answer(ctx context.Context, reads []dueRead) {
-	ids := warehouse.Values(reads, func(read dueRead) string { return read.endpointID })
-	due, err := t.due(ctx, ids)
+	due, err := t.due(ctx, warehouse.Values(reads, func(read dueRead) string { return read.endpointID }))
 	for _, read := range reads {
 		read.answer <- dueAnswer{due[read.endpointID], err}
 	}

@@ -19,13 +19,9 @@ const (
 
 // CheckTypes returns an error if a pattern of types matches no type of message.
 func CheckTypes(patterns []string) error {
-	var known []string
-	for _, name := range rules.EventTypeNames() {
-		known = append(known, "event."+name)
-	}
-	for _, name := range rules.SignalTypeNames() {
-		known = append(known, "signal."+name)
-	}
+	known := slices.Concat(
+		warehouse.Values(rules.EventTypeNames(), func(name string) string { return "event." + name }),
+		warehouse.Values(rules.SignalTypeNames(), func(name string) string { return "signal." + name }))
 	for _, pattern := range patterns {
 		if pattern != "*" && pattern != "event.*" && pattern != "signal.*" && !slices.Contains(known, pattern) {
 			return fmt.Errorf("type %q: want *, event.*, signal.* or one of %v", pattern, known)
@@ -82,8 +78,7 @@ func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (acc
 	return accounts.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
 }
 
-// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of what is in
-// the feed already.
+// PassOver makes an endpoint that is about to be added, or turned on, receive nothing that is in the feed.
 func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) error {
 	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err

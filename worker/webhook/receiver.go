@@ -187,8 +187,8 @@ func (r *receiver) turnOff(ctx context.Context, reason string) error {
 const (
 	// maxAge is how long a message stays in the queue.
 	maxAge = 5 * 24 * time.Hour
-	// maxFailing is how long an endpoint may fail before it is turned off: less than maxAge, so that the message with
-	// which the failures began is not dropped before.
+	// maxFailing is how long an endpoint may fail before it is turned off: less than maxAge, so that the message
+	// with which the failures began is not dropped before.
 	maxFailing = maxAge - time.Hour
 	jitter     = 0.1 // the part of a pause that is added at random, at most
 	// minAsked and maxAsked bound the pause that a receiver asks for: that after the first failure, and one day.
