@@ -89,7 +89,7 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts, ref
 	return found, nil
 }
 
-// ReadActions reads what findings about actions rest on. Proposal, Actions, Detail.Identity and ProposerID are set.
+// ReadActions reads what findings on actions rest on. Proposal, Actions, Detail.Identity and ProposerID are set.
 func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	if len(of) == 0 {
 		return nil
