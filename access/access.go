@@ -23,9 +23,11 @@ const (
 var (
 	// ErrUnauthorized means that a token is malformed, unknown, expired or revoked.
 	ErrUnauthorized = errors.New("the token is not valid")
-	// ErrUnknownToken is ErrUnauthorized for a well-formed token that a copy lacks; see TokenCache.Recheck.
+	// ErrUnknownToken is ErrUnauthorized for a well-formed token that a copy of the valid tokens lacks. It may
+	// have been issued or rotated since; see TokenCache.Recheck.
 	ErrUnknownToken = fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
-	// ErrTokensUnavailable means that an unknown token may be valid: there is no copy, or none up to date.
+	// ErrTokensUnavailable means that an unknown token may be valid: the copy of the tokens is missing or
+	// outdated.
 	ErrTokensUnavailable = errors.New("the tokens are not available")
 )
 
@@ -41,7 +43,7 @@ type Token struct {
 	PreviousHash  TokenHash  `msgpack:"o"`
 	PreviousUntil time.Time  `msgpack:"u"`
 	CreatedAt     time.Time  `msgpack:"c"`
-	ExpiresAt     *time.Time `msgpack:"e,omitempty"`
+	ExpiresAt     *time.Time `msgpack:"e,omitempty"` // nil for never
 }
 
 // EffectiveLimits returns the limits of the token: its own, or its plan's.

@@ -46,7 +46,7 @@ func GenerateToken(id string) string {
 	return text + string(check[:])
 }
 
-// ParseToken returns the id in the text of a token. ErrUnauthorized does not quote a malformed one.
+// ParseToken returns the id in the text of a token, or ErrUnauthorized, which does not quote a malformed text.
 func ParseToken(token string) (id string, err error) {
 	rest, found := strings.CutPrefix(token, tokenPrefix)
 	if len(token) != tokenLength || !found || rest[idDigits] != '_' || !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||

@@ -13,10 +13,10 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// pollInterval is well below the second within which a revocation takes effect.
+// pollInterval is the time between two polls, well below the second within which a revocation takes effect.
 const pollInterval = 500 * time.Millisecond
 
-// RecheckInterval is the least time between two reads of a node that callers with unknown tokens cause.
+// RecheckInterval is the least time between two reads for unknown tokens: 40 a second, whoever sends them.
 const RecheckInterval = 25 * time.Millisecond
 
 // EncodeTokens returns tokens in their published form. Equal tokens have equal forms.
@@ -56,7 +56,7 @@ func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 	return c
 }
 
-// Run keeps the copy up to date until ctx ends. While Redis has no tokens to read, the last copy stays.
+// Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no tokens, the last copy stays.
 func (c *TokenCache) Run(ctx context.Context) {
 	for {
 		begun := c.next.Swap(newTokenRead())
@@ -105,8 +105,8 @@ func (c *TokenCache) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Authenticate returns the caller that a token belongs to, in the same time for each well-formed one. The error
-// is ErrUnauthorized, which may be ErrUnknownToken, or ErrTokensUnavailable.
+// Authenticate returns the caller that a token belongs to. A well-formed token takes the same time whether it is
+// known or not. The error is ErrUnauthorized, which may be ErrUnknownToken, or ErrTokensUnavailable.
 func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	id, err := ParseToken(text)
 	if err != nil {

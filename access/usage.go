@@ -21,7 +21,7 @@ import (
 type Usage struct {
 	// Session identifies the meter, from the start to the end of a node.
 	Session string `msgpack:"x"`
-	// TokenID is empty for requests that are paid individually.
+	// TokenID is empty for requests that are paid individually. Day is a date in UTC, as YYYY-MM-DD.
 	TokenID                string `msgpack:"t"`
 	Day                    string `msgpack:"d"`
 	Route                  string `msgpack:"r"`
@@ -127,7 +127,7 @@ func (m *Meter) RewriteAll() {
 	}
 }
 
-// write writes the changed counters. What Redis does not accept is written again.
+// write writes the changed counters. Counters that Redis does not accept are written again with the next ones.
 func (m *Meter) write(ctx context.Context) {
 	for {
 		counters := m.takeChanged()
@@ -178,13 +178,13 @@ func (m *Meter) dropPastDays(now time.Time) {
 	}
 }
 
-// MonthUsage is the view with the use of a token in a month.
+// MonthUsage is the view with the use of a token in a month, as YYYY-MM, by day and route.
 type MonthUsage struct {
 	Month string     `msgpack:"m"`
 	Days  []DayUsage `msgpack:"d"`
 }
 
-// DayUsage is the use of a token on one route in one day.
+// DayUsage is the use of a token on one route in one day in UTC, as YYYY-MM-DD.
 type DayUsage struct {
 	Day                    string `msgpack:"d"`
 	Route                  string `msgpack:"r"`

@@ -53,8 +53,9 @@ type Store struct {
 	conn Conn
 }
 
-// Open connects to the Redis at a URL, see CheckURL, and does not wait for it. timeout bounds each operation
-// that a request waits for.
+// Open connects to the Redis at a URL: one server (redis://, rediss://, unix://), the primary that Sentinels name
+// (redis+sentinel://) or a Cluster (redis+cluster://). timeout bounds each operation that a request waits for.
+// Open does not wait for the server; see Ping.
 func Open(redisURL string, timeout time.Duration) (*Store, error) {
 	client, err := NewClient(redisURL)
 	if err != nil {

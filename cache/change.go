@@ -22,7 +22,7 @@ import (
 const (
 	// ChangeTTL is how long rows are kept.
 	ChangeTTL = 7 * 24 * time.Hour
-	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each.
+	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each. Beyond it the stream begins later.
 	MaxChanges      = 500_000
 	changeBatchSize = 500
 )
@@ -31,7 +31,7 @@ const (
 type ChangeID struct {
 	// Time is when the row was written by the clock of Redis, in milliseconds since 1970.
 	Time   uint64 `msgpack:"t"`
-	Number uint64 `msgpack:"n"`
+	Number uint64 `msgpack:"n"` // distinguishes rows of one millisecond
 }
 
 // Before reports whether an id comes before another.
@@ -75,7 +75,8 @@ type FeedState struct {
 	Revision uint64
 	// VisibleThrough is the time up to which those are added that became visible.
 	VisibleThrough governance.Timestamp
-	// FullRevision is LastFullRevision when all versions of the feed were in Redis; zero before the first.
+	// FullRevision is PublicationState.LastFullRevision when the versions of all lists of the feed were known to
+	// be in Redis; zero before the first full publication.
 	FullRevision uint64
 }
 

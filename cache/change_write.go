@@ -66,8 +66,8 @@ if #expired > 0 then redis.call('XTRIM', KEYS[1], 'MINID', expired[1][1]) end
 redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[3])
 return redis.call('XLEN', KEYS[1])`)
 
-// AppendChanges adds rows, whose values were written before, after the last row, at a place; nil replaces
-// the stream. It returns the length of the stream. The error is ErrChangesMoved or ErrUnavailable.
+// AppendChanges adds rows, whose values were written before, after the row at a place, which must be the last one;
+// nil replaces the stream. It returns the length of the stream. The error is ErrChangesMoved or ErrUnavailable.
 func (s *Store) AppendChanges(ctx context.Context, after *ChangeID, rows []ChangeRow) (length int64, err error) {
 	keys := []string{string(changesKey)}
 	place := "new"

@@ -9,7 +9,8 @@ import (
 const (
 	// minCompressed is the size in bytes below which compression of a view saves little.
 	minCompressed = 512
-	// maxCompressed is up to which size a view is compressed: a corrupt view must not allocate all memory.
+	// maxCompressed is the size in bytes up to which a view is compressed, and the limit of decompression: a
+	// corrupt view must not allocate all memory.
 	maxCompressed = 64 << 20
 	// compressedMark starts a compressed view. It is a code that msgpack never uses.
 	compressedMark = 0xc1

@@ -210,8 +210,8 @@ func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	return func() redis.UniversalClient { return redis.NewClusterClient(options) }, nil
 }
 
-// setHosts writes the hosts in the form of go-redis: the first as host, the others as parameters. port is
-// that of hosts without one.
+// setHosts writes the hosts in the form of go-redis: the first as host, the others as parameters. port is the port
+// of hosts that name none.
 func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	for i, host := range hosts {
 		if _, _, err := net.SplitHostPort(host); err != nil {
@@ -222,7 +222,7 @@ func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	u.RawQuery = query.Encode()
 }
 
-// ownNames makes TLS verify each server by its own name, not all by the name of the first host.
+// ownNames makes TLS verify each server by its own name: go-redis verifies all by the name of the first host.
 func ownNames(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 // DAOExport is a manifest as its page has it: with what each part is made of.
 type DAOExport struct {
 	governance.DAOExport
-	// Oldest is from when on changes are known, where Since is before it: there is no manifest then.
+	// Oldest is the time from which on changes are known, where Since is before it: there is no manifest then.
 	Oldest *governance.Timestamp `msgpack:"oldest"`
 	Units  [][]ExportUnit        `msgpack:"units"`
 }

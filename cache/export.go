@@ -26,7 +26,7 @@ type Export struct {
 	Begun      time.Time
 }
 
-// KeepExport keeps a sorted copy, the current one or one that is kept, because an export of it was begun.
+// KeepExport keeps a sorted copy because an export of it was begun. The copy has to be current, or kept already.
 func (s *Store) KeepExport(ctx context.Context, proposal governance.ProposalKey, generation uint64) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

@@ -28,7 +28,8 @@ var (
 
 const (
 	// MaxQueuedFills bounds the queue of each kind of page, so that a flood of one kind sheds no other. Even built
-	// one by one, a full queue takes two and a half seconds; callers wait no longer than that.
+	// one by one, four at a time and 20 ms each, a full queue takes two and a half seconds; callers wait no longer
+	// than that.
 	MaxQueuedFills = 500
 	// pendingTTL is how long a request stays pending without a heartbeat of its worker.
 	pendingTTL = 2 * time.Second
@@ -50,7 +51,7 @@ type Fill struct {
 	// Kept pages are made after Deadline, too, in the order in which they were requested: callers return for them.
 	Kept       bool                 `msgpack:"k,omitempty"`
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
-	Trace      string               `msgpack:"t,omitempty"`
+	Trace      string               `msgpack:"t,omitempty"` // trace context of the request; empty for none
 }
 
 // enqueueFill enqueues a request: 1. It returns 0 for a page that is pending, and -1 for a full queue.
@@ -138,7 +139,7 @@ func (s Fills) Dequeue(
 	return fills, nil
 }
 
-// swapForOldest puts the newest request of a queue back and returns the oldest one if Redis answers.
+// swapForOldest puts the newest request back and returns the oldest one, or the newest if Redis does not answer.
 func swapForOldest(ctx context.Context, s *Store, queue, request string, newest []Fill) []Fill {
 	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ctx))
 	defer cancel()
@@ -172,7 +173,7 @@ func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, l
 	return decodeFills(requests)
 }
 
-// decodeFills leaves out requests of another version; their callers ask again.
+// decodeFills decodes requests. It leaves out requests of another version, whose callers ask again.
 func decodeFills(requests []string) []Fill {
 	fills := make([]Fill, 0, len(requests))
 	for _, request := range requests {
@@ -192,7 +193,7 @@ func fillQueueKeys(kinds []query.Kind) []string {
 	return keys
 }
 
-// Heartbeat keeps requests pending while a worker fills their pages: without one, until their deadlines.
+// Heartbeat keeps requests pending while a worker fills their pages. Before it, the marks end at the deadlines.
 func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
 	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
@@ -229,8 +230,8 @@ type CompletedFill struct {
 	Failed bool
 }
 
-// Complete stores the pages of requests, tells all waiting nodes, and returns an error for each, in one round
-// trip. A node that a Cluster tells too early requests the page again and finds it stored.
+// Complete stores the pages of requests, tells all waiting nodes in the same round trip, and returns an error for
+// each. A Cluster may tell a node too early: the node requests the page again and finds it stored.
 func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
@@ -287,7 +288,8 @@ func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) 
 // failedPrefix starts the message about a fill that failed.
 const failedPrefix = "!"
 
-// Subscribe calls done for every completed fill, until ctx ends. Messages may be lost, so nodes also poll.
+// Subscribe calls done for every completed fill, until ctx ends. Messages that are sent while the connection is
+// down are lost, so nodes that wait for a page also poll.
 func (s Fills) Subscribe(ctx context.Context, done func(key Key, failed bool)) {
 	subscribe(ctx, s.store, fillDoneChannel, func() {}, func(message string) {
 		key, failed := strings.CutPrefix(message, failedPrefix)

@@ -19,7 +19,7 @@ const (
 )
 
 // previousStateTTL is how long the state of the format before is kept once no worker writes it: time to replace
-// the API nodes that read it. Without it they answer 503, with it and without views they would answer 404.
+// the API nodes that read it. Without the state they answer 503; with it they would answer 404 for deleted views.
 const previousStateTTL = 24 * time.Hour
 
 // previousRunIDs is the field of the previous format's state that is PublicationState.ServerRunIDs in this one.

@@ -19,7 +19,7 @@ type Instruments struct {
 	// Client labels the metrics with the purpose of the connections.
 	Client  string
 	Metrics prometheus.Registerer
-	Tracer  *telemetry.Tracer
+	Tracer  *telemetry.Tracer // nil when tracing is off
 }
 
 type operation string
@@ -186,7 +186,7 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// failureOf returns the error of a command, or of a pipeline by its first, unless a healthy server answers so.
+// failureOf returns the error of a command, or of a pipeline by its first, unless it is a healthy server's answer.
 func failureOf(command redis.Cmder, err error) error {
 	if command.Name() == "info" && deniesInfo(err) {
 		return nil

@@ -25,9 +25,9 @@ const (
 	publicationKey Key = Namespace + "{worker}:publication"
 	// fullPublicationKey holds a token while a full publication runs.
 	fullPublicationKey Key = Namespace + "{worker}:full-publication"
-	publishedChannel   Key = Namespace + "{worker}:published"
-	committedChannel   Key = Namespace + "{worker}:committed"
-	notificationsKey   Key = Namespace + "{worker}:notifications"
+	publishedChannel   Key = Namespace + "{worker}:published"     // has a message after each publication
+	committedChannel   Key = Namespace + "{worker}:committed"     // has a message after each committed batch
+	notificationsKey   Key = Namespace + "{worker}:notifications" // counts the messages of publishedChannel
 	// exportsKey orders the sorted copies that exports read by the time until which they do.
 	exportsKey Key = Namespace + "{worker}:exports"
 	// previousRetiredKey says that values of the format before are to be deleted.

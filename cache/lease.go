@@ -14,9 +14,9 @@ import (
 // ErrNotLeader means that another process holds the lease.
 var ErrNotLeader = errors.New("lease is held by another process")
 
-// Lease is the right to publish, or to follow an upstream, which one process holds at a time. It does not
-// fence writes: a process that was paused may write for a moment after its lease has expired. Monotonic writes
-// to Redis and fingerprints of records make that harmless.
+// Lease is the right to publish, or to follow an upstream, which one process holds at a time. It expires unless it
+// is renewed. It does not fence writes: a process that was paused may write for a moment after its lease has
+// expired. Monotonic writes to Redis and fingerprints of records make that harmless.
 type Lease struct {
 	store  *Store
 	key    Key
@@ -70,14 +70,15 @@ func (l *Lease) Acquire(ctx context.Context) (err error) {
 	return nil
 }
 
-// IsCurrent reports whether the lease was renewed less than a TTL ago: not in a process that was paused.
+// IsCurrent reports whether the lease was renewed less than a TTL ago. It is false in a process that was paused
+// for longer, even before Hold has noticed.
 func (l *Lease) IsCurrent() bool {
 	renewed := l.renewed.Load()
 	return renewed != nil && time.Since(*renewed) < l.ttl
 }
 
-// Hold renews the lease until ctx ends or the lease is lost, and returns the cause: after three quarters of
-// the TTL without renewal, so that the work has ended before another process acquires the lease.
+// Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Three quarters of the TTL
+// without a renewal count as lost: the work has ended before another process can acquire the lease.
 func (l *Lease) Hold(ctx context.Context) error {
 	renewed := time.Now()
 	again := time.NewTicker(l.ttl / 4)
@@ -109,8 +110,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// runScript runs a script on the lease, its first key, for its holder, its first argument. The script returns
-// 0 when the caller does not hold the lease, and a negative number after a flush.
+// runScript runs a script whose first key is the lease and whose first argument its holder. The script returns 0
+// when the caller does not hold the lease, and a negative number after a flush.
 func runScript(ctx context.Context, l *Lease, script *redis.Script, keys []string, args ...any) error {
 	reply, err := script.Run(ctx, Client(l.store.conn), keys, append([]any{l.holder}, args...)...).Int()
 	if err != nil {

@@ -38,7 +38,8 @@ func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 	return WrapError(notify.Run(ctx, Client(s.conn), keys, string(publishedChannel), strings.Join(names, " ")).Err())
 }
 
-// Subscribe calls received after each publication, and with the zero Notification at each connection.
+// Subscribe calls received after each publication until ctx ends, and with the zero Notification whenever the
+// connection is made: messages that are sent while it is down are lost.
 func (s *Store) Subscribe(ctx context.Context, received func(Notification)) {
 	lost := func() { received(Notification{}) }
 	subscribe(ctx, s, publishedChannel, lost, func(message string) { received(decodeNotification(message)) })
@@ -57,7 +58,7 @@ func decodeNotification(message string) Notification {
 	return n
 }
 
-// PublicationProgress returns PublicationState and the number of the last Notification, in one round trip.
+// PublicationProgress returns PublicationState and the number of the last Notification, zero for none, together.
 func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -75,14 +76,14 @@ func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint
 	return published, count, err
 }
 
-// NotifyCommitted tells the leader that a batch was committed; else it finds the batch when it checks.
+// NotifyCommitted tells the leader that a batch was committed. A leader that is not told finds the batch later.
 func (s *Store) NotifyCommitted(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	return WrapError(Client(s.conn).Publish(ctx, string(committedChannel), "").Err())
 }
 
-// SubscribeCommitted calls received after committed batches and at each connection, until ctx ends.
+// SubscribeCommitted calls received after committed batches and whenever the connection is made, until ctx ends.
 func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 	subscribe(ctx, s, committedChannel, received, func(string) { received() })
 }
@@ -90,8 +91,8 @@ func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 // subscriptionCheckInterval is the time between two checks of a subscription that receives nothing.
 const subscriptionCheckInterval = 15 * time.Second
 
-// subscribe calls received with each message of a channel, and connected at each connection, until ctx ends. It
-// asks again for what Redis refuses: the client takes a connection whose subscription was refused for a good one.
+// subscribe calls received with each message of a channel, and connected whenever the connection is made, until
+// ctx ends. It repeats a refused subscription: the client takes such a connection for a good one.
 func subscribe(ctx context.Context, s *Store, channel Key, connected func(), received func(message string)) {
 	const firstPause = 100 * time.Millisecond
 	for pause := firstPause; ctx.Err() == nil; pause = backoff.Next(pause) {

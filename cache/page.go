@@ -23,7 +23,7 @@ const names query.Kind = "names"
 // Names is the scope of the names of voters: each publication sets its version before pages with names get theirs.
 func Names() query.Scope { return query.Scope{Kind: names} }
 
-// PageRequest is a query as Redis holds it: equal pages have equal requests and one key.
+// PageRequest is a query as NewPageRequest encodes it for Redis: equal pages have equal requests and one key.
 type PageRequest struct {
 	Kind query.Kind `msgpack:"k"`
 	// Scope is what the page's version is kept for.

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Pipeline sends the commands of many goroutines in shared round trips. A command waits at most for the timeout,
-// and is never retried, because it may count. It is safe for concurrent use.
+// Pipeline sends the commands of many goroutines in shared round trips. A command waits at most for the timeout.
+// It is never retried: a command that counts must not count twice. It is safe for concurrent use.
 type Pipeline struct {
 	// client is a redis.UniversalClient, auto its *redis.AutoPipeliner: see Conn.
 	client, auto any

@@ -17,17 +17,18 @@ import (
 
 // PublicationState says what is published, from the first complete full publication to a flush of Redis.
 type PublicationState struct {
-	Revision uint64 `msgpack:"revision"`
-	// CommittedThrough is up to which commit time, in microseconds of the warehouse, all is published.
+	Revision uint64 `msgpack:"revision"` // the last complete publication
+	// CommittedThrough is the commit time up to which every batch is published, in microseconds of the warehouse.
 	CommittedThrough int64 `msgpack:"committedThrough"`
 	// HeartbeatAt is when the worker last checked for changes: everything that it was told
 	// of before is published, and an unannounced batch if it is a few seconds older.
 	HeartbeatAt      governance.Timestamp `msgpack:"heartbeatAt"`
-	LastFullRevision uint64               `msgpack:"lastFullRevision"`
+	LastFullRevision uint64               `msgpack:"lastFullRevision"` // the last of everything
 	ChangesEpoch     uint64               `msgpack:"changesEpoch"`
-	// ServerRunIDs identifies the servers of the last full publication, see Standing, and the last restore.
+	// ServerRunIDs identifies the Redis servers of the last full publication, see Standing, and the last restore
+	// of the warehouse.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
-	// LaggingDAOs are those whose numbers were inconsistent and are published later, for the next leader.
+	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later, for the next leader.
 	LaggingDAOs []string `msgpack:"laggingDAOs,omitempty"`
 	// CursorKey is the secret that every API node encrypts cursors with.
 	CursorKey []byte `msgpack:"cursorKey"`
@@ -153,8 +154,8 @@ func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err err
 	return token, runScript(ctx, l, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
 }
 
-// SetPublicationState stores the state of publication, after a full publication with the token of its begin, or with ""
-// to replace one. The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
+// SetPublicationState stores the state of publication, with the token of BeginFullPublication after a full one, or
+// with "" to replace an existing state. The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
 func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, token string) error {
 	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
 	return runScript(ctx, l, setState, keys, Encode(&p), token)

@@ -17,6 +17,7 @@ const (
 	runIDField    = "run_id"
 )
 
+// serverInfo calls visit with a section of INFO of every primary, one at a time. Fields may be missing.
 func serverInfo(ctx context.Context, s *Store, section string, visit func(info map[string]string)) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -42,6 +43,7 @@ func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, erro
 	return parseInfo(text), nil
 }
 
+// eachPrimary calls visit for the server, or concurrently for every primary of a Cluster.
 func eachPrimary(ctx context.Context, s *Store, visit func(context.Context, *redis.Client) error) error {
 	switch client := Client(s.conn).(type) {
 	case *redis.ClusterClient:

@@ -122,7 +122,7 @@ func ScopeTag(scope query.Scope) Tag {
 	}
 }
 
-// maxTags is up to how many tags a tagSet lists, in 70 KB; beyond it, dropping everything costs less.
+// maxTags is how many tags a tagSet lists, in a message of 70 KB. Beyond it, dropping everything costs less.
 const maxTags = 2000
 
 // PurgedTags returns the tags to purge for what Writer.Changed returns: EverythingTag alone for many.

@@ -27,7 +27,8 @@ func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation u
 }
 
 // RaiseVersion makes pages stale that have a version, and are read from the same sorted copy as before. The
-// publication's revision would be later than that of a copy being built, whose version would be refused.
+// revision rises by one: the publication's would be later than the revision of a copy that is being built, whose
+// version would be refused.
 func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))
 	queue(ctx, w, raiseVersion, []string{string(versionKey(scope))})

@@ -17,7 +17,7 @@ import (
 type View struct {
 	// Revision is the publication that wrote the view, in microseconds since 1970.
 	Revision uint64               `msgpack:"-"`
-	DataAsOf governance.Timestamp `msgpack:"a"`
+	DataAsOf governance.Timestamp `msgpack:"a"` // when the data was read from its source
 	// Readiness is governance.Ready, or the reason why the data is incomplete.
 	Readiness governance.Readiness `msgpack:"r"`
 	// VoteCoverage says how many of the upstream ballots the view is made of; empty for one without ballots.
@@ -54,7 +54,7 @@ func (v View) IsWithheld() bool {
 	return msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld
 }
 
-// Decode decodes the payload into a resource, without nil lists. The error is ErrMiss, with ErrWithheld if it is.
+// Decode decodes the payload, without nil lists. The error is ErrMiss, and ErrWithheld for a withheld view.
 func (v View) Decode(payload any) error {
 	if v.IsWithheld() {
 		return fmt.Errorf("%w: %w", ErrMiss, ErrWithheld)
@@ -71,7 +71,7 @@ func (v View) IsFresh(version uint64) bool {
 	return v.Revision >= version && (v.FreshUntil == nil || time.Now().Before(v.FreshUntil.Time()))
 }
 
-// Encode returns the encoding of a value whose type always has one.
+// Encode returns the msgpack encoding of a value. It panics without one: it is for types that always have one.
 func Encode(value any) []byte {
 	encoded, err := msgpack.Marshal(value)
 	if err != nil {

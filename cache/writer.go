@@ -12,7 +12,7 @@ import (
 	"pnyx/governance"
 )
 
-// flushSize is how many writes are sent in one round trip: enough to hide its latency, and few to hold.
+// flushSize is how many writes are sent in one round trip: enough to hide its latency, few enough to hold.
 const flushSize = 256
 
 // Writer writes the values of one publication in bulk. It is for one goroutine. Writes are complete only after
@@ -39,7 +39,7 @@ func (s *Store) NewWriter(revision uint64) *Writer {
 // Written returns how many values were passed to the writer.
 func (w *Writer) Written() int { return w.written }
 
-// Changed returns the tags of all responses invalidated since the last call, or EverythingTag for too many.
+// Changed returns the tags of all responses invalidated since the last call; EverythingTag if they are too many.
 func (w *Writer) Changed() []Tag {
 	tags := slices.Sorted(maps.Keys(w.changed))
 	w.changed = nil

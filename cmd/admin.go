@@ -39,8 +39,8 @@ type probes struct {
 }
 
 var (
-	errStarting = errors.New("starting")
-	errDraining = errors.New("draining")
+	errStarting = errors.New("starting") // before all parts run
+	errDraining = errors.New("draining") // after SIGTERM or SIGINT
 )
 
 // started records that all parts run, and the check that Ready makes from now on.
@@ -113,7 +113,7 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 // startAdmin serves what the process is, its probes, metrics and Go's profiles. It stops last, so that a
 // shutdown can be observed. The listener has no authentication, so its address must stay private.
 func (n *node) startAdmin() {
-	const adminTimeout = 5 * time.Second // half of what a CPU profile may take
+	const adminTimeout = 5 * time.Second // bounds a request; its double bounds a response, as of a CPU profile
 	mux := http.NewServeMux()
 	identity := n.identity()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -135,8 +135,8 @@ func (n *node) startAdmin() {
 	n.undo.add(server.Close) // whoever takes a profile would delay the end
 }
 
-// onlyPrivateHosts refuses requests whose Host, but for that in listen, another party may own and let resolve to
-// the listener: a page in a browser of this network could read the answers.
+// onlyPrivateHosts refuses requests whose Host is a name that another party may own: the party could let it
+// resolve to the listener, and a page in a browser could read the answers. The host in listen is accepted.
 func onlyPrivateHosts(listen string, next http.Handler) http.Handler {
 	own, _, _ := net.SplitHostPort(listen) // empty where every address is meant
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,8 @@ func onlyPrivateHosts(listen string, next http.Handler) http.Handler {
 	})
 }
 
-// isPrivateHost reports whether no public name resolves for a Host header, or it is the host own.
+// isPrivateHost reports whether no public name resolves for a Host header: an IP address, a name without dots or
+// below localhost, the host own, or none.
 func isPrivateHost(host, own string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

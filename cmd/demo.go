@@ -42,6 +42,7 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 	return tokens, nil
 }
 
+// wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted before its import.
 func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []accounts.Token) (bool, error) {
 	empty, err := records.Empty(ctx, opened)
 	if err != nil || empty || findDemoToken(existing, ratelimit.Developer) < 0 {
@@ -80,9 +81,10 @@ const demoOverlap = 24 * time.Hour
 
 type demoToken struct {
 	plan ratelimit.Plan
-	raw  string
+	raw  string // the plain text, which is printed once
 }
 
+// makeDemoTokens creates a token of each plan. It rotates one of an earlier start, whose plain text is not stored.
 func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {

@@ -87,7 +87,7 @@ func edgeOptions(cfg config.Config) edge.Options {
 	}
 	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {
 		// During a rotation the nodes accept both, so the first one is always valid.
-		options.Token = tokens[0]
+		options.Token = tokens[0] // nodes accept a second one only during a rotation
 	}
 	// A master that runs as root would make its workers nobody, who cannot read its folder.
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {

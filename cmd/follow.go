@@ -63,6 +63,7 @@ func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	return n.wait(ctx)
 }
 
+// checkSourcesFile returns why the sources file would be refused, before anything is started.
 func (n *node) checkSourcesFile() error {
 	if n.cfg.Follow.Sources == "" {
 		return nil
@@ -73,7 +74,9 @@ func (n *node) checkSourcesFile() error {
 	return nil
 }
 
-// startFollower follows the sources file, if there is one. A later one that is refused is logged.
+// startFollower follows what the sources file names, and its changes, until the node stops. It does nothing
+// without a file. A file that is refused now is logged, and what was followed before is followed on: see
+// checkSourcesFile.
 func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, redisURL string) error {
 	path := n.cfg.Follow.Sources
 	if path == "" {
@@ -125,7 +128,8 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	return nil
 }
 
-// keepDeclared declares the DAOs of the sources file until ctx ends, because each import replaces them.
+// keepDeclared declares the DAOs of the sources file until ctx ends: an import of a DAO replaces what was
+// declared.
 func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *atomic.Pointer[sources.File], logger *slog.Logger) {
 	const declareInterval = 20 * time.Second // how soon a DAO gets its sources back that an import has left out
 	for backoff.Wait(ctx, declareInterval); ctx.Err() == nil; backoff.Wait(ctx, declareInterval) {
@@ -139,7 +143,7 @@ func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *ato
 	}
 }
 
-// declareDAOs writes the DAOs of a sources file where they differ. conflicts names sources of other DAOs.
+// declareDAOs writes the DAOs of a sources file that differ. conflicts names the sources that other DAOs have.
 func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File) (conflicts, err error) {
 	declared, err := records.DeclaredDAOs(ctx, opened)
 	if err != nil {

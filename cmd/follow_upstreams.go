@@ -33,7 +33,7 @@ type madeUpstream struct {
 	upstream follow.Upstream
 }
 
-// of returns the upstreams of a file. One whose settings are as before is the same value, and goes on.
+// of returns the upstreams of a file. One with the same settings is the same value: the follower lets it go on.
 func (u *upstreams) of(file sources.File) []follow.Upstream {
 	if u.client == nil || u.contact != file.Contact {
 		u.contact, u.made = file.Contact, nil

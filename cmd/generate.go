@@ -11,7 +11,7 @@ import (
 	"pnyx/demo"
 )
 
-// defaultNow is fixed because which proposals are pending or active follows from it.
+// defaultNow is the time of a data set without --now: which proposals are pending or active follows from it.
 const defaultNow = "2026-01-01T00:00:00Z"
 
 func generateCommand() *cobra.Command {
@@ -61,6 +61,7 @@ func parseNow(text string) (time.Time, error) {
 	return moment, nil
 }
 
+// progressPrinter prints at most once in two seconds. It is not safe for concurrent use.
 func progressPrinter() func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {

@@ -104,7 +104,8 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport prints a report, also of a failure, and returns errRejected for what was, unless tolerated.
+// runImport imports, and prints a report, also after a failure. It returns errRejected when files or, unless
+// tolerated, records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(func() string { return progressLine(options.Progress.Snapshot()) })
@@ -121,8 +122,8 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 	return nil
 }
 
-// showProgress keeps one progress line on standard error if that is a terminal, and otherwise adds a
-// line every few seconds. stop returns after its last write.
+// showProgress keeps one progress line on standard error if that is a terminal, and otherwise adds a line every
+// few seconds. stop returns after its last write, so that the report does not mix with it.
 func showProgress(line func() string) (stop func()) {
 	interval, begin, end := 5*time.Second, "", "\n"
 	if isatty.IsTerminal(os.Stderr.Fd()) {

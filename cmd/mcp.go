@@ -26,7 +26,8 @@ import (
 )
 
 const (
-	// maxMCPLine bounds a message of the client. It is above what nodes accept, whose error has its id.
+	// maxMCPLine bounds a message of the client, in bytes: above the bound of nodes, whose error has the message's
+	// id.
 	maxMCPLine   = 1 << 20
 	maxMCPAnswer = 4 << 20
 	maxMCPCalls  = 8 // at once
@@ -84,7 +85,8 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 	}, nil
 }
 
-// run passes messages on until the input ends and the last call is answered, or the context ends.
+// run passes messages on until the input ends and the last call is answered, or the context ends. Errors of calls
+// become answers; the error returned concerns input or output.
 func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(maxMCPCalls)

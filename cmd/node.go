@@ -26,7 +26,7 @@ type node struct {
 	// tracer is nil unless a trace collector is configured. All parts accept nil.
 	tracer *telemetry.Tracer
 	probes probes
-	// They are opened first, so that an address in use fails at once.
+	// listener and admin are opened first, so that an address in use fails at once.
 	listener, admin net.Listener
 	// failed receives the error of a part that stopped by itself, and has room for all of them.
 	failed chan error
@@ -115,8 +115,8 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	return n.wait(ctx)
 }
 
-// begin serves probes from here on, so that they can observe the start, and exports spans. It does
-// neither where a setting or an address is refused: one of refused, or the probes' own.
+// begin serves probes from here on, so that they can observe the start, and exports spans. It does neither, and
+// returns all errors, if a setting or an address is refused: those in refused, or the address of the probes.
 func (n *node) begin(ctx context.Context, role string, refused ...error) error {
 	if err := errors.Join(append(refused, n.listenForAdmin())...); err != nil {
 		return err
@@ -125,7 +125,8 @@ func (n *node) begin(ctx context.Context, role string, refused ...error) error {
 	return n.startTracing(ctx, role)
 }
 
-// wait returns nil, unready, when the process is told to end, or the error of a part that stopped.
+// wait returns nil when the process is told to end, and the node is not ready from then on, or the error of a
+// part.
 func (n *node) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -151,6 +152,7 @@ func (n *node) drain(served *api.API, failed error) error {
 	}
 }
 
+// background runs a part until the node stops: the cleanup cancels its context and waits until it returns.
 func (n *node) background(run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -21,12 +21,14 @@ import (
 )
 
 const (
-	stopTimeout = 10 * time.Second
-	// The engine of a process that has the data folder answers within a minute of its start, or ends.
+	stopTimeout = 10 * time.Second // for one part
+	// reachTimeout is how long a command waits for the engine of a process that has the data folder. That engine
+	// answers within a minute of its start, or ends.
 	reachTimeout                    = 2 * time.Minute
 	reachInterval, reachLogInterval = 100 * time.Millisecond, 10 * time.Second
-	engineWait                      = 15 * time.Second
-	// serverWait is for a server and its schema. In Kubernetes the startup probe ends the wait earlier.
+	engineWait                      = 15 * time.Second // for a running engine to answer
+	// serverWait is how long a worker waits for its server and the schema. In Kubernetes the startup probe is
+	// faster.
 	serverWait = 5 * time.Minute
 	// workerRedisTimeout bounds one Redis command of a worker, for which no request waits.
 	workerRedisTimeout = 5 * time.Second
@@ -37,6 +39,7 @@ type cleanups []func() error
 
 func (c *cleanups) add(undo func() error) { *c = append(*c, undo) }
 
+// run calls every function once, the last added first, also after errors, which it joins. It is called once.
 func (c *cleanups) run() (err error) {
 	for _, undo := range slices.Backward(*c) {
 		err = errors.Join(err, undo())
@@ -105,7 +108,8 @@ func startExisting(ctx context.Context, s *session) (engine.Instance, error) {
 	return startEngine(ctx, s)
 }
 
-// awaitEngine returns the engine that runs on the data folder, or that start returns, once nobody stops one.
+// awaitEngine returns the engine that runs on the data folder, or the one that start returns if none does. While
+// another process starts or stops an engine, it waits for reachTimeout at most.
 func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance, error) {
 	quiet := *s
 	quiet.cfg.SQL.Listen = "" // analysts connect to a process that stays
@@ -163,7 +167,7 @@ func (s *session) reachWarehouse(ctx context.Context, reached reach) (warehouse.
 	return options, nil
 }
 
-// awaitWarehouse opens the configured server once it answers: workers and servers start in any order.
+// awaitWarehouse opens the server once it answers and has the schema: workers and servers start in any order.
 func (s *session) awaitWarehouse(ctx context.Context) (*warehouse.Warehouse, error) {
 	options := s.warehouseOptions()
 	options.Wait = serverWait
@@ -220,7 +224,7 @@ func embeddedRedisPath(cfg config.Config) string {
 	return filepath.Join(cfg.Warehouse.Data, "redis.url")
 }
 
-// findRedis returns the configured Redis, or the one of the instance on the data folder, if any.
+// findRedis returns the configured Redis, or the one of the instance on the data folder; empty for none.
 func findRedis(cfg config.Config) (string, error) {
 	if cfg.Cache.URL != "" || cfg.Warehouse.URL != "" {
 		return string(cfg.Cache.URL), nil

@@ -44,7 +44,8 @@ func openapiCommand() *cobra.Command {
 	return cmd
 }
 
-// renewDocs writes the generated documents, with the default settings, unless the API surface needs a version.
+// renewDocs writes the generated documents with the default settings, whatever the environment says. A changed API
+// surface with an unchanged version is an error, and then no file is written.
 func renewDocs(dir string) error {
 	cfg, err := config.Parse(nil)
 	if err != nil {

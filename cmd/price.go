@@ -56,7 +56,8 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	return gate, nil
 }
 
-// routePrices returns the price of each paid route. An override without effect is an error, and so are two.
+// routePrices returns the price of each paid route: its tier's unless X402_PRICE_OVERRIDES names it. An override
+// for an unknown or free route is an error, and so are two for one route.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range routes.All() {

@@ -183,7 +183,7 @@ func warehouseTask(
 	})
 }
 
-// newLogger returns a logger, in both formats of which control characters are escaped.
+// newLogger returns a logger that writes to out. Both formats escape control characters.
 func newLogger(out io.Writer, log config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: log.Level, ReplaceAttr: inMilliseconds}
 	if log.Format == "json" {

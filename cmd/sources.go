@@ -100,7 +100,7 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 	return nil
 }
 
-// printChecks prints the checks of each upstream; sources with the same problem are one row.
+// printChecks prints the checks of each upstream. Sources with one problem are one row, and in none of the sums.
 func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int) {
 	t := newTable("source", "what it is", "requests a day", "with open votes", "reading the past", "limit")
 	t.SetColumnConfigs([]table.ColumnConfig{

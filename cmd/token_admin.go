@@ -69,7 +69,7 @@ func only[T any](all []T, err error, isMeant func(T) bool, missing error) (one T
 	return one, cmp.Or(err, missing)
 }
 
-// publish writes the tokens to Redis, as a worker does a moment later. A failure is only logged.
+// publish writes the tokens to Redis, as a worker does later. A failure is only logged: the change is stored.
 func (a tokenAdmin) publish(ctx context.Context) {
 	if err := a.publishToRedis(ctx); err != nil {
 		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))
@@ -174,11 +174,11 @@ type shownToken struct {
 	// Limits are those of a custom plan, in the order of ratelimit.LimitsFromRow.
 	Limits    []uint32              `json:"limits,omitempty"`
 	CreatedAt governance.Timestamp  `json:"createdAt"`
-	ExpiresAt *governance.Timestamp `json:"expiresAt"`
+	ExpiresAt *governance.Timestamp `json:"expiresAt"` // nil for never
 	// PreviousUntil is when the token before the last rotation ends; nil if it was never rotated.
 	PreviousUntil *governance.Timestamp `json:"previousUntil"`
-	RevokedAt     *governance.Timestamp `json:"revokedAt"`
-	LastUsedOn    *string               `json:"lastUsedOn"`
+	RevokedAt     *governance.Timestamp `json:"revokedAt"`  // nil unless it is revoked
+	LastUsedOn    *string               `json:"lastUsedOn"` // YYYY-MM-DD in UTC; nil for never
 	State         string                `json:"state"`
 }
 

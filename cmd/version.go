@@ -20,11 +20,11 @@ var version, commit, built string //nolint:gochecknoglobals // the linker sets v
 
 // buildInfo identifies the program in logs, in metrics and in the output of "pnyx version".
 type buildInfo struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"`
+	Version string `json:"version"` // the release, or "devel"
+	Commit  string `json:"commit"`  // the git commit, or "unknown"
 	// Built is the RFC 3339 time of the build; usually empty, so that builds of the same source are identical.
 	Built string `json:"built,omitempty"`
-	Go    string `json:"go"`
+	Go    string `json:"go"` // without the prefix "go"
 	// Surface is the version of the API surface, which changes independently of Version.
 	Surface string `json:"surface"`
 }

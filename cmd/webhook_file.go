@@ -32,7 +32,8 @@ type addedWebhook struct {
 	Secret string `json:"secret"`
 }
 
-// addFile adds the endpoints of a file, or none if one is wrong, and prints each with its secret.
+// addFile adds the endpoints of a file, "-" for the standard input, and prints each with its secret. It checks all
+// of them before it adds the first. Endpoints without a token get the one with tokenID.
 func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	text, err := readWebhookFile(cmd.InOrStdin(), name)
 	if err != nil {

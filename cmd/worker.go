@@ -15,7 +15,7 @@ import (
 	"pnyx/worker"
 )
 
-// workerCommand runs a worker alone, for which the embedded servers of other processes are out of reach.
+// workerCommand runs a worker alone. It needs CLICKHOUSE_URL and REDIS_URL: it cannot reach embedded servers.
 func workerCommand() *cobra.Command {
 	var fillsOnly bool
 	cmd := &cobra.Command{
@@ -64,7 +64,8 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	return nil
 }
 
-// startPurger returns what passes tags to the caches in front of the API, if any, and does not block.
+// startPurger returns the function that passes tags to the caches in front of the API. The function does not
+// block; it is nil when PNYX_PURGE_KIND is not set.
 func (n *node) startPurger() (func([]cache.Tag), error) {
 	settings := n.cfg.Purge
 	if settings.Kind == "" {

@@ -1,6 +1,6 @@
 package config
 
-// Backup configures how backups are signed, and with the names of Amazon's tools how they reach an S3 store.
+// Backup configures how backups are signed, and how they reach an S3 store, by the variables of Amazon's tools.
 type Backup struct {
 	KeyID     string `env:"AWS_ACCESS_KEY_ID" unit:"name" doc:"Access key of the S3 store for backups to s3://BUCKET/PREFIX."`
 	Secret    Secret `env:"AWS_SECRET_ACCESS_KEY" unit:"token" doc:"Secret of the access key."`

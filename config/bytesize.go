@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ByteSize is a number of bytes, written with a binary unit: 512B, 64KiB, 8MiB, 4GiB or 1TiB. Decimal units
-// (MB, GB) are rejected, because many readers take them for binary ones.
+// ByteSize is a number of bytes, written as a whole number with a binary unit: 512B, 64KiB, 8MiB, 4GiB or 1TiB.
+// Decimal units (MB, GB) are rejected, because many readers take them for binary ones.
 type ByteSize int64
 
 func byteUnits() []string {

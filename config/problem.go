@@ -42,8 +42,8 @@ func (p Problem) String() string {
 
 // crossCheck is a rule about two settings that are each valid.
 type crossCheck struct {
-	setting, other any
-	fails          bool
+	setting, other any  // pointers to the fields
+	fails          bool // says that the rule is broken
 	// reason says what setting must be or do; the name of other follows it.
 	reason string
 }

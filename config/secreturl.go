@@ -14,7 +14,8 @@ type SecretURL string
 
 const mask = "***"
 
-// String returns the URL with its passwords and keys masked, or the mask alone when u is not well-formed.
+// String returns the URL with its passwords and keys masked, or the mask alone when u is not well-formed, because
+// the place of a password is unknown then.
 func (u SecretURL) String() string {
 	if u == "" {
 		return ""

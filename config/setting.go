@@ -22,7 +22,7 @@ type Setting struct {
 	// Unit is what the value counts, or the forms it may have.
 	Unit   string
 	Doc    string
-	Secret bool
+	Secret bool // the value may contain a password
 }
 
 // Settings lists every setting, group by group, in the order of declaration.
@@ -100,7 +100,7 @@ func (f field) reason(raw string) string {
 	return reason
 }
 
-// Validate reports whether a value that could be read is allowed, as is empty text, without a default.
+// Validate reports whether a value that could be read is allowed. Empty text is: the setting has no default then.
 func (f field) Validate() bool {
 	switch v := f.value.Interface().(type) {
 	case time.Duration: // a part of what Redis counts in milliseconds would be none

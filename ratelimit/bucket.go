@@ -10,7 +10,7 @@ type Decision struct {
 	Allowed bool
 	// Remaining is how many more requests are allowed at once.
 	Remaining  int
-	RetryAfter time.Duration
+	RetryAfter time.Duration // zero if this request was allowed
 	// ResetAfter is the time until one more request is allowed than Remaining says; zero while the bucket is full.
 	ResetAfter time.Duration
 }
@@ -37,7 +37,8 @@ func (r Rate) state(full time.Duration) Decision {
 	return Decision{Allowed: left > 0, Remaining: left, ResetAfter: max(0, min(full, next))}
 }
 
-// generationTTL is longer than any bucket takes to fill, so a bucket that is dropped was full.
+// generationTTL is how long a generation of buckets accepts new ones. It is longer than any bucket takes to fill,
+// so a bucket that is dropped was full.
 const generationTTL = 2 * time.Minute
 
 // Buckets are token buckets of this process, by key. They are safe for concurrent use. Unused ones are dropped

@@ -15,7 +15,7 @@ import (
 type IPLimiter struct {
 	rate    Rate
 	trusted []netip.Prefix
-	// A flood of free requests does not drop the buckets of payments, and the other way round.
+	// buckets are for free requests, payments for payments: a flood of one kind drops no buckets of the other.
 	buckets   *Buckets[uint64]
 	payments  *Buckets[paymentKey]
 	seed      maphash.Seed
@@ -27,8 +27,8 @@ type paymentKey struct {
 	bucket  Bucket
 }
 
-// NewIPLimiter allows each address perMinute requests, a third of them in a burst; zero for no limit. Only trusted
-// proxies may name the address of a client in X-Forwarded-For.
+// NewIPLimiter allows each address perMinute requests a minute, with a burst of a third of them; zero for no
+// limit. Only proxies in trusted may name the address of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
 	return &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
@@ -64,11 +64,12 @@ func (a *IPLimiter) count(b Bucket, d Decision) Decision {
 	if !d.Allowed {
 		outcome = outcomeBucket
 	}
-	a.decisions.of(planAnonymous, b, outcome).Inc()
+	a.decisions.count(planAnonymous, b, outcome)
 	return d
 }
 
-// client returns the last address that is no trusted proxy. Those before it are unverified claims of it.
+// client returns the last address that is not a trusted proxy. Addresses before it are unverified claims of the
+// client.
 func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	address := peer.Unmap()
 	if !a.TrustsProxy(address) {

@@ -14,13 +14,14 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// backOffInterval is how long nothing is sent to Redis after an error, before one request tries again.
+// backOffInterval is how long the limiter sends nothing to Redis after an error. Then one request tries again,
+// while the others keep using local buckets.
 const backOffInterval = 250 * time.Millisecond
 
 // Options configures a Limiter.
 type Options struct {
 	Pipeline *cache.Pipeline
-	// PerProcess keeps buckets in each process instead of Redis, but no quotas.
+	// PerProcess keeps buckets in each process instead of Redis. Quotas always hold for all processes.
 	PerProcess bool
 	Logger     *slog.Logger
 	Metrics    prometheus.Registerer
@@ -56,7 +57,8 @@ type Request struct {
 	Caller string
 	Limits Limits
 	Bucket Bucket
-	// Further is how many tokens are taken, all or none, for requests that follow and have a Further of -1.
+	// Further is how many tokens are taken besides the request's own, for requests that follow and have a Further
+	// of -1: all of them are within the limit, or none takes a token.
 	Further int
 	// Plan labels the metrics. It sets no limit: Limits do.
 	Plan Plan
@@ -122,7 +124,7 @@ func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
 	return l.buckets.Peek(localKey(r), r.Limits.Rate(r.Bucket), now)
 }
 
-// tryShared takes from Redis. It returns false when that does not answer, or did not a moment ago.
+// tryShared takes from Redis. It returns false when Redis does not answer, or did not answer a moment ago.
 func (l *Limiter) tryShared(ctx context.Context, r Request, now time.Time) (Grant, bool) {
 	if !l.mayTry() {
 		return Grant{}, false
@@ -168,7 +170,7 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 	return grant, nil
 }
 
-// takeBucket takes a token where buckets are kept. piggyback goes to Redis in the same round trip.
+// takeBucket takes a token where buckets are kept. piggyback goes to Redis in the same round trip; nil for none.
 func takeBucket(
 	ctx context.Context, l *Limiter, r Request, piggyback redis.Cmder, now time.Time,
 ) (Decision, error) {
@@ -197,7 +199,8 @@ func (l *Limiter) takeLocal(r Request, now time.Time) Grant {
 
 func localKey(r Request) string { return r.Caller + ":" + string(r.Bucket) }
 
-// mayTry reports whether a request may use Redis, which one may in a backOffInterval after an error.
+// mayTry reports whether a request may use Redis: always while Redis answers, else one request per
+// backOffInterval.
 func (l *Limiter) mayTry() bool {
 	at := l.retryAt.Load()
 	if at == 0 {

@@ -1,8 +1,6 @@
 package ratelimit
 
 import (
-	"slices"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
@@ -20,33 +18,43 @@ const (
 	planOther     Plan = "other"
 )
 
-// decisions counts decisions. Callers are not labels: their number is not bounded.
-type decisions struct{ *prometheus.CounterVec }
+// decision holds the labels of a decision. Callers are not labels: their number is not bounded.
+type decision struct {
+	plan    Plan
+	bucket  Bucket
+	outcome string
+}
 
-// newDecisions returns counters that are zero, so that they are shown before the first decision.
+// decisions holds a counter for each combination of labels, so that no request looks one up by its texts.
+type decisions map[decision]prometheus.Counter
+
 func newDecisions(registerer prometheus.Registerer) decisions {
-	d := decisions{telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
-		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")}
-	for _, outcome := range []string{outcomeAllowed, outcomeBucket} {
-		for _, bucket := range []Bucket{Free, Payment, ContractPayment} {
-			d.of(planAnonymous, bucket, outcome)
-		}
-	}
-	for _, plan := range append(Plans(), planOther) {
-		for _, bucket := range []Bucket{Standard, Detail} {
-			for _, outcome := range []string{outcomeAllowed, outcomeBucket, outcomeQuota} {
-				d.of(plan, bucket, outcome)
+	counted := telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
+		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")
+	all := decisions{}
+	add := func(plan Plan, buckets []Bucket, outcomes ...string) {
+		for _, bucket := range buckets {
+			for _, outcome := range outcomes {
+				all[decision{plan, bucket, outcome}] = counted.WithLabelValues(string(plan), string(bucket), outcome)
 			}
 		}
 	}
-	return d
+	for _, plan := range append(Plans(), planOther) {
+		add(plan, []Bucket{Standard, Detail}, outcomeAllowed, outcomeBucket, outcomeQuota)
+	}
+	add(planAnonymous, []Bucket{Free, Payment, ContractPayment}, outcomeAllowed, outcomeBucket)
+	return all
 }
 
-func (d decisions) of(plan Plan, bucket Bucket, outcome string) prometheus.Counter {
-	if plan != planAnonymous && !slices.Contains(Plans(), plan) {
-		plan = planOther
+// count counts a decision. A plan that only newer versions know counts as planOther.
+func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
+	counter, known := d[decision{plan, bucket, outcome}]
+	if !known {
+		counter, known = d[decision{planOther, bucket, outcome}]
 	}
-	return d.WithLabelValues(string(plan), string(bucket), outcome)
+	if known {
+		counter.Inc()
+	}
 }
 
 type metrics struct {
@@ -78,5 +86,5 @@ func (m metrics) observe(g Grant) {
 	case g.Quota.Refused:
 		outcome = outcomeQuota
 	}
-	m.decisions.of(g.Request.Plan, g.Request.Bucket, outcome).Inc()
+	m.decisions.count(g.Request.Plan, g.Request.Bucket, outcome)
 }

@@ -9,7 +9,8 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// MarkPaid records that a response of the month was used for a file. An error costs the caller one more.
+// MarkPaid records for accounts.PaidFileTTL that a response of the month was used for a file. An error costs the
+// caller one more response if the download is interrupted.
 func (l *Limiter) MarkPaid(ctx context.Context, caller, file string) {
 	command := redis.NewStatusCmd(ctx, "set", string(accounts.PaidFileKey(caller, file)), 1, "ex", int(accounts.PaidFileTTL.Seconds()))
 	if err := cache.Send(ctx, l.pipeline, command); err != nil {

@@ -53,7 +53,8 @@ func Plans() []Plan {
 // PlanDescription is a row of the table of plans, for people.
 type PlanDescription struct {
 	Name string
-	// Month is how many answers a month includes, Standard and Detail are the sizes of buckets.
+	// Month is how many answers a month includes. Standard and Detail are the buckets of standard and of plus
+	// routes.
 	Month, Standard, Detail string
 }
 
@@ -103,8 +104,9 @@ const (
 	ContractPayment Bucket = "contract-payment"
 )
 
-// PaymentRate returns how many payments one address may send to one node: Payment holds for all, ContractPayment
-// in addition for those that only the facilitator can check.
+// PaymentRate returns how many payments one address may send to one node before any work is done for them. Payment
+// holds for all, and is more than one payer may spend; ContractPayment holds in addition for payments that only
+// the facilitator can check.
 func PaymentRate(b Bucket) Rate {
 	if b == ContractPayment {
 		return Rate{20, 5}

@@ -35,7 +35,7 @@ type Quota struct {
 // Remaining returns how many responses are left.
 func (q Quota) Remaining() int64 { return max(0, q.Limit-q.Used) }
 
-// localQuotas holds the last known counts of the month, from which the process counts on without Redis.
+// localQuotas holds the last known counts of the month, by caller. The process counts on from them without Redis.
 type localQuotas struct {
 	mu    sync.Mutex
 	month Month

@@ -12,7 +12,7 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// pipelineClient sends the commands of redis_rate through a pipeline, and another in their round trip.
+// pipelineClient sends the commands of redis_rate through a pipeline, and another command with the first of them.
 type pipelineClient struct {
 	redis.Cmdable
 
@@ -72,10 +72,12 @@ func refundShared(ctx context.Context, p *cache.Pipeline, key cache.Key) (int64,
 }
 
 // clockTolerance is how far beyond its window a bucket may claim to be full again. A later time means that the
-// clock of Redis was set back: the bucket would refuse every request until then, so it is reset.
+// clock of Redis was set back, or that the clock of a new primary runs behind. Such a bucket would refuse every
+// request until then, so it is reset.
 const clockTolerance = time.Second
 
-// takeShared takes tokens from a bucket in Redis, zero to read its state, with piggyback in the round trip.
+// takeShared takes tokens from a bucket in Redis; zero tokens return its state. piggyback goes along; nil for
+// none.
 func takeShared(
 	ctx context.Context, p *cache.Pipeline, r Request, tokens int, piggyback redis.Cmder,
 ) (Decision, error) {

@@ -34,7 +34,7 @@ type ExportOptions struct {
 	// Ratio is the share of traces started here that are recorded, from 0 to 1.
 	Ratio         float64
 	Service, Role string
-	Logger        *slog.Logger
+	Logger        *slog.Logger // gets failed exports
 }
 
 // NewTracer returns a tracer whose spans are sent to the collector in the background.

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Latency returns the options of a histogram of durations that a caller waits for, with common buckets.
+// Latency returns the options of a histogram of what callers wait for, with common buckets from 100 µs to 10 s.
 func Latency(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
 		0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,

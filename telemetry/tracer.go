@@ -16,7 +16,7 @@ type Tracer struct {
 	shutdown func(context.Context) error
 }
 
-// Start starts a child of the span in ctx. Without one that is recorded it creates none.
+// Start starts a child of the span in ctx. Without a recorded span in ctx it creates none; see StartRoot.
 func (t *Tracer) Start(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, Span{}
@@ -99,7 +99,7 @@ func (s Span) Count(what string, n int) {
 	}
 }
 
-// SetError marks the span as failed. reason comes from a closed set.
+// SetError marks the span as failed. reason is of a closed set, and contains nothing that a caller sent.
 func (s Span) SetError(reason string) {
 	if s.Recorded() {
 		s.span.SetStatus(codes.Error, reason)

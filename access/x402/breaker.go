@@ -11,7 +11,8 @@ const (
 	// breakerThreshold failures in a row open a breaker for breakerTimeout, after which one call tries again.
 	breakerThreshold = 5
 	breakerTimeout   = 10 * time.Second
-	// breakerPayers is from how many payers these must come, unless the facilitator cannot be reached.
+	// breakerPayers is from how many payers the failures must come, unless the facilitator cannot be reached: the
+	// payments of one payer may fail for what is in them.
 	breakerPayers = 3
 	// defaultBusyWait is the wait after a 429 without Retry-After, and maxBusyWait the maximum for one with it.
 	defaultBusyWait = time.Second
@@ -37,14 +38,15 @@ type breaker struct {
 	// openUntil is when the next call may try; zero while the breaker is closed. trying means that one does.
 	openUntil time.Time
 	trying    bool
-	busyUntil time.Time
+	busyUntil time.Time // before it the facilitator wants no calls
 }
 
 func newBreaker(now func() time.Time) *breaker {
 	return &breaker{now: now, payers: map[string]bool{}}
 }
 
-// call makes a call, unless the breaker is open or the facilitator is busy: the error is errNotSent then.
+// call makes a call, unless the breaker is open or the facilitator is busy: the error is errNotSent then. vouched
+// means that the payment is known to be signed by its payer.
 func (b *breaker) call(payer string, vouched bool, ask func() (verdict, error)) (verdict, error) {
 	b.mu.Lock()
 	err := b.check()
@@ -78,8 +80,8 @@ func (b *breaker) check() error {
 	return nil
 }
 
-// record takes the outcome of a call into account. A failure with a payment that only a contract can check
-// says nothing about the facilitator, unless that was not reached.
+// record takes the outcome of a call into account. A failure with a payment that only a contract can check says
+// nothing about the facilitator, unless the facilitator was not reached.
 func (b *breaker) record(payer string, vouched bool, err error) {
 	b.trying = false
 	busy, isBusy := errors.AsType[*busyError](err)

@@ -27,9 +27,10 @@ const (
 )
 
 const (
-	// searchBlocks is hours on networks with low fees, while an authorization is valid for minutes.
+	// searchBlocks is how many blocks are searched for a transfer: hours on networks with low fees, while an
+	// authorization is valid for minutes.
 	searchBlocks = 10_000
-	chainTimeout = 3 * time.Second
+	chainTimeout = 3 * time.Second // bounds one check of a payment on the chain
 	maxRPCBytes  = 8 << 20
 )
 
@@ -38,8 +39,8 @@ type chainStatus string
 const (
 	// statusUnknown means that the chain was not queried, or did not answer.
 	statusUnknown chainStatus = ""
-	statusUnused  chainStatus = "unused"
-	statusPaid    chainStatus = "paid"
+	statusUnused  chainStatus = "unused" // the authorization was not submitted so far
+	statusPaid    chainStatus = "paid"   // the tokens were transferred to the payee
 	// statusSpent means that the authorization was used without such a transfer.
 	statusSpent chainStatus = "spent"
 )
@@ -55,6 +56,7 @@ func newChain(address string) *chain {
 	}}
 }
 
+// log is an event of a contract. Topics, Data and LogIndex are hexadecimal, with 0x.
 type log struct {
 	Address     string   `json:"address"`
 	Topics      []string `json:"topics"`
@@ -131,7 +133,8 @@ func (c *chain) uses(ctx context.Context, p governance.Payment) ([]log, error) {
 	return uses, err
 }
 
-// transferred reports whether the event after the use is the transfer: another one may be of another payment.
+// transferred reports whether the event after the use is the transfer to the payee. A transfer elsewhere in the
+// transaction could belong to another payment.
 func (c *chain) transferred(ctx context.Context, use log, p governance.Payment) (bool, error) {
 	var receipt struct {
 		Status string `json:"status"`

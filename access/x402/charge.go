@@ -36,7 +36,8 @@ type Charge struct {
 // Payer returns the address of the payer, in lower case.
 func (c *Charge) Payer() string { return c.payment.Payer }
 
-// StoredResponse returns the response that the payment was already charged for, unless it is new or lost.
+// StoredResponse returns the response that the payment was already charged for. It returns false for a new
+// payment, and when the response is lost: Settle stores it again.
 func (c *Charge) StoredResponse() (Response, bool) {
 	if c.first == nil {
 		return Response{}, false
@@ -58,7 +59,7 @@ type receipt struct {
 	Payer       string `json:"payer"`
 	// Transaction is the hash of the transfer; it is empty when there is none or it is not known.
 	Transaction string `json:"transaction"`
-	Network     string `json:"network"`
+	Network     string `json:"network"` // eip155:<chain id>
 }
 
 func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool, fingerprint string) (*Charge, error) {
@@ -87,7 +88,7 @@ func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool,
 	return nil, pending(nil)
 }
 
-// resumeExpired continues a payment that matched the terms when it was first sent.
+// resumeExpired continues a payment that no longer matches the terms, but did when it was first sent.
 func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Charge, error) {
 	known, err := c.gate.store.Payment(ctx, id)
 	if errors.Is(err, cache.ErrUnavailable) {
@@ -167,7 +168,7 @@ func (c *Charge) resume(ctx context.Context) (*Charge, error) {
 	return c.replay(ctx)
 }
 
-// Release ends a charge without a response to pay for: the payment may be used again. Not after Settle.
+// Release ends a charge without a response to pay for: the payment is free again. After Settle it does nothing.
 func (c *Charge) Release(ctx context.Context) {
 	if c.ended {
 		return
@@ -179,7 +180,7 @@ func (c *Charge) Release(ctx context.Context) {
 	}
 }
 
-// Settle charges the payment for a response, to be sent if there is no error, which is a RefusedError.
+// Settle charges the payment for a response, which may be sent if the error is nil. The error is a RefusedError.
 func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	// The payment is charged even if the client disconnects now.
 	ctx = context.WithoutCancel(ctx)

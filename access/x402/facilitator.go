@@ -68,7 +68,7 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	}, nil
 }
 
-// verify requests, again after a failed connection, whether a payment, vouched for or not, could be charged.
+// verify asks whether a payment could be charged, again after a failed connection: verifying changes nothing.
 func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 	return reply, err
 }
 
-// settle requests that a verified payment be charged, once more only where the transfer is in progress.
+// settle asks for a verified payment to be charged, again only if the transfer is reported as in progress.
 func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
 	defer cancel()

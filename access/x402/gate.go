@@ -21,7 +21,8 @@ type Options struct {
 	Terms          Terms
 	Store          *accounts.Store
 	FacilitatorURL string
-	// RPCURL finds the outcome of settlements that the facilitator did not answer; empty for no endpoint.
+	// RPCURL is an RPC endpoint of the network, to find the outcome of settlements that the facilitator did not
+	// answer; empty for none.
 	RPCURL string
 	// VerifyTimeout and SettleTimeout bound calls of the facilitator, WorkTimeout the work on a response.
 	VerifyTimeout, SettleTimeout, WorkTimeout time.Duration
@@ -41,10 +42,10 @@ type Gate struct {
 	now         func() time.Time
 }
 
-// leaseMargin is added to all timeouts for the TTL of a lease, for the writes and what is not bounded.
+// leaseMargin is what the TTL of a lease adds to the timeouts: for writes, and for work without a timeout.
 const leaseMargin = 2*storeTimeout + 2*time.Second
 
-// MaxDuration returns how long the answer to a request with a payment may take.
+// MaxDuration returns how long the answer to a request with a payment may take, by the timeouts of Options.
 func MaxDuration(verify, work, settle time.Duration) time.Duration {
 	return verify + work + settle + 2*chainTimeout + leaseMargin
 }
@@ -52,7 +53,7 @@ func MaxDuration(verify, work, settle time.Duration) time.Duration {
 // storeTimeout bounds a write of the outcome of a settlement, which must not get lost.
 const storeTimeout = 3 * time.Second
 
-// New returns a gate, or an error that lists all problems of the terms.
+// New returns a gate, or an error with all problems of the terms. The forms of single settings are checked before.
 func New(o Options) (*Gate, error) {
 	t, err := newPriceTable(o.Terms)
 	if err != nil {
@@ -105,7 +106,8 @@ func (g *Gate) mismatch(r Request, p Payment) *RefusedError {
 	return refusal
 }
 
-// Read returns the payment in a header. The RefusedError says that it is malformed or not signed by its payer.
+// Read returns the payment in a header. It sends no request. A RefusedError says that the header is malformed, or
+// that the payer has not signed the payment.
 func (g *Gate) Read(r Request, header string) (Payment, error) {
 	p, refusal := parsePayment(header)
 	if refusal != nil {
@@ -144,7 +146,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error)
 	return c.enter(ctx, known, mine, p.fingerprint)
 }
 
-// MaxDuration returns the TTL of a lease, for which the answer to a request with a payment may take.
+// MaxDuration returns how long the answer to a request with a payment may take, which is the TTL of a lease.
 func (g *Gate) MaxDuration() time.Duration { return g.lease }
 
 // Close closes the idle connections to facilitator and chain.

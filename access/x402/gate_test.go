@@ -120,7 +120,7 @@ func (f *fixture) buy(header string, r x402.Request, answer string) (string, err
 	return answer, nil
 }
 
-// wantUnsold checks that an answer is refused, which may be sold later.
+// wantUnsold checks that a payment for an answer is refused, with a kind and a reason.
 func (f *fixture) wantUnsold(header string, r x402.Request, answer string, kind x402.Kind, reason string) {
 	f.tb.Helper()
 	_, err := f.buy(header, r, answer)

@@ -18,7 +18,7 @@ import (
 // MaxHeaderBytes bounds a payment header: a typical one takes 1 KB, one of a contract wallet several.
 const MaxHeaderBytes = 16 << 10
 
-// authorization is the EIP-3009 message that was signed.
+// authorization is the EIP-3009 message that was signed. Times are in seconds since 1970.
 type authorization struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -40,14 +40,15 @@ type Payment struct {
 	accepted    map[string]any
 	payload     exactPayload
 	fingerprint string
-	// mismatch is why the payment does not fit the present terms, and differing which accepted fields do not.
+	// mismatch is why the payment does not fit the present terms, empty if it does. differing lists the fields of
+	// the accepted terms that differ.
 	mismatch  string
 	differing []string
 
 	validAfter, validBefore time.Time
 }
 
-// NeedsContract reports whether only the payer's contract can check the signature.
+// NeedsContract reports whether only the payer's contract can check the signature. Gate.Read checks all others.
 func (p *Payment) NeedsContract() bool {
 	return len(p.payload.Signature) != 2+2*plainSignatureBytes
 }
@@ -112,7 +113,7 @@ func (p *Payment) checkForm() *RefusedError {
 	return nil
 }
 
-// id returns what identifies the payment: two signatures over one nonce can be charged once.
+// id identifies the payment. Two signatures over the same nonce are one payment, which can be charged once.
 func (p *Payment) id(r Requirements) string {
 	auth := p.payload.Authorization
 	return strings.ToLower(strings.Join([]string{r.Network, r.Asset, auth.From, auth.Nonce}, "/"))
@@ -143,7 +144,7 @@ func (p *Payment) match(r Requirements, now time.Time) {
 	}
 }
 
-// differing returns the fields in which the accepted terms are not the offered ones, but for more in extra.
+// differing returns the accepted terms that are not the offered ones. Additional fields in extra do not count.
 func differing(accepted map[string]any, r Requirements) (fields []string) {
 	var offered map[string]any
 	text, _ := json.Marshal(r)         //nolint:errchkjson // a struct of texts and numbers
@@ -170,7 +171,7 @@ func differing(accepted map[string]any, r Requirements) (fields []string) {
 }
 
 // settlement returns the request body for a facilitator. It is built from checked fields and from our own terms
-// only, so that a facilitator cannot parse it differently. Extensions are the terms', with their resource.
+// only, including extensions and resource, so that a facilitator cannot parse it differently.
 func (p *Payment) settlement(terms Challenge) ([]byte, error) {
 	payload := map[string]any{"x402Version": version, "accepted": terms.Accepts[0], "payload": p.payload}
 	if terms.Extensions != nil {

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// reconcileInterval is the time between checks of unresolved payments, reconcileBatchSize their number.
+	// reconcileInterval is the time between checks of unresolved payments, reconcileBatchSize the most in one.
 	reconcileInterval  = 2 * time.Second
 	reconcileBatchSize = 20
 )
 
-// ask requests the settlement of a payment, and checks the chain where that is not final.
+// ask requests the settlement of a payment, and checks the chain where the facilitator's verdict is not final.
 func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	e := evidence{blind: g.chain == nil}
 	if p.Attempts > 1 {
@@ -130,7 +130,7 @@ func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 	return g.store.SavePayment(ctx, step)
 }
 
-// checkFacilitator warns of a facilitator that does not support the terms, but may only be unreachable.
+// checkFacilitator warns if the facilitator does not support the terms. It may only be unreachable: no error.
 func (g *Gate) checkFacilitator(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, g.facilitator.verifyTimeout)
 	defer cancel()

@@ -16,7 +16,8 @@ const (
 	Malformed Kind = "malformed"
 	// InProgress is a payment that another request is using at the moment.
 	InProgress Kind = "inProgress"
-	// Pending is a payment whose settlement has no known outcome yet: the caller must send the same again.
+	// Pending is a payment whose settlement has no known outcome yet. The caller must send the same payment again,
+	// not a new one.
 	Pending Kind = "pending"
 	// Unavailable means that no payments are accepted at the moment. Nothing was charged.
 	Unavailable Kind = "unavailable"
@@ -28,10 +29,10 @@ type RefusedError struct {
 	// Reason is the error code of the protocol; empty where it has none.
 	Reason    string
 	Message   string
-	Challenge *Challenge
+	Challenge *Challenge // the terms for Required; nil otherwise
 	// Receipt is the PAYMENT-RESPONSE header of a refused settlement; empty without one.
 	Receipt    string
-	RetryAfter time.Duration
+	RetryAfter time.Duration // zero for no such time
 	// Cause is the internal error, for the log; nil for none.
 	Cause error
 }

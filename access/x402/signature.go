@@ -17,7 +17,7 @@ const (
 	typeAuthorization = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
 )
 
-// plainSignatureBytes is the length of the signature of a plain account: r, s and a recovery code. Those of
+// plainSignatureBytes is the length of the signature of a plain account: r, s and a recovery code. Signatures of
 // contract wallets (ERC-1271, ERC-6492) are longer, and only the contract can check them.
 const plainSignatureBytes = 65
 
@@ -33,7 +33,8 @@ func (a authorization) digest(r Requirements) []byte {
 	return abi.Keccak([]byte{0x19, 0x01}, domain, message)
 }
 
-// isSigned reports, by the rules of the token's contract, whether the plain account that pays has signed.
+// isSigned reports whether the plain account that pays has signed the authorization, by the rules of the token's
+// contract: s is in the lower half of its range.
 func (p exactPayload) isSigned(r Requirements) bool {
 	raw, err := hex.DecodeString(p.Signature[2:])
 	if err != nil || len(raw) != plainSignatureBytes {

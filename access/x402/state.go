@@ -20,11 +20,11 @@ type evidence struct {
 }
 
 const (
-	// expiryMargin is how long after its expiry an authorization may still appear, in an earlier block.
+	// expiryMargin is how long an authorization may still appear after its expiry, in a block of an earlier time.
 	expiryMargin = time.Minute
 	// chainMargin is how long after that a chain that does not answer is still queried.
 	chainMargin = 8 * time.Minute
-	// firstCheck is when an unresolved settlement is checked, and maxCheckInterval how far that grows.
+	// firstCheck is the time until an unresolved settlement is checked. It grows up to maxCheckInterval.
 	firstCheck       = 2 * time.Second
 	maxCheckInterval = 30 * time.Second
 )
@@ -67,9 +67,10 @@ func decideUnanswered(p governance.Payment, e evidence, now time.Time) governanc
 	return decideExpiry(p, e, now)
 }
 
-// decideUsed decides an authorization that the facilitator reports as used. An earlier unanswered attempt is taken
-// to have used it where no chain is configured: the payer cannot cause a missing answer, and cancelling costs more
-// than a response. Otherwise another party may have submitted or the payer cancelled it: only the chain can tell.
+// decideUsed decides an authorization that the facilitator reports as used. Where no chain is configured, an
+// earlier unanswered attempt is taken to have used it: the payer cannot cause a missing answer, and cancelling
+// costs more than a response. Otherwise only the chain can tell: another party may have submitted it, or the payer
+// cancelled it.
 func decideUsed(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	if p.Unanswered && e.blind {
 		return settled(p, p.Transaction, now)

@@ -22,20 +22,21 @@ type Terms struct {
 	PayTo string
 	// Prices holds the price of each paid route by its id, a decimal number of the token.
 	Prices    map[string]string
-	Window    time.Duration
+	Window    time.Duration // how long a new authorization should be valid
 	PublicURL string
-	// Discovery describes a request of a route to indexes of paid resources (extension "bazaar"); it may be nil.
+	// Discovery describes a request of a route, by its path, to indexes of paid resources: the value of the
+	// extension "bazaar", or nil. A nil function offers no extension.
 	Discovery func(routeID, path string) any
 }
 
-// Requirements is one way to pay, in the form of the protocol: Amount is in the token's smallest units.
+// Requirements is one way to pay, in the form of the protocol.
 type Requirements struct {
-	Scheme            string `json:"scheme"`
-	Network           string `json:"network"`
-	Amount            string `json:"amount"`
+	Scheme            string `json:"scheme"`  // always "exact"
+	Network           string `json:"network"` // eip155:<chain id>
+	Amount            string `json:"amount"`  // in the token's smallest units, a decimal integer
 	Asset             string `json:"asset"`
 	PayTo             string `json:"payTo"`
-	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"`
+	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"` // how long a new authorization should be valid
 	Extra             Domain `json:"extra"`
 }
 
@@ -56,7 +57,7 @@ type Resource struct {
 
 // Challenge asks for a payment.
 type Challenge struct {
-	X402Version int      `json:"x402Version"`
+	X402Version int      `json:"x402Version"` // always 2
 	Error       string   `json:"error"`
 	Resource    Resource `json:"resource"`
 	// Accepts lists the ways to pay; there is always one.
@@ -135,7 +136,7 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 	}
 }
 
-// offer returns the price of a request, of several routes their sum, and how it is paid.
+// offer returns the price of a request and how it is paid. The price of several routes is the sum of their prices.
 func (t *priceTable) offer(r Request) (price string, offered Requirements) {
 	if offered, one := t.byRoute[r.RouteID]; one {
 		return t.terms.Prices[r.RouteID], offered

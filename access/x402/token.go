@@ -34,7 +34,7 @@ func (t Token) check() error {
 	return errors.Join(append(problems, t.checkKnown())...)
 }
 
-// checkKnown compares a token with knownTokens: a wrong domain shows only in that every signature fails.
+// checkKnown compares a token with knownTokens. A wrong domain would show only in that every signature fails.
 func (t Token) checkKnown() error {
 	for _, known := range knownTokens() {
 		switch {

@@ -8,15 +8,16 @@ import (
 	"pnyx/cache"
 )
 
-// formatVersion names the layout of what outlives an upgrade. Raising it requires a migration: usage that
-// is not drained and payments that are only claimed exist nowhere else.
+// formatVersion names the layout of the keys and values that outlive an upgrade, independently of the version of
+// views. Raising it requires a migration: usage that is not drained and payments that are only claimed exist
+// nowhere else.
 const formatVersion = "3"
 
 const namespace = "pnyx:" + formatVersion + ":"
 
 // A shared {tag} puts the keys of one script or transaction into one slot of a Redis Cluster.
 const (
-	// tokensKey changes with the format of views: tokens and usage views are rebuilt from the warehouse.
+	// tokensKey holds the published tokens. It changes with the format of views: tokens are rebuilt, too.
 	tokensKey cache.Key = cache.Namespace + "{tokens}:all"
 	// usageKey is the hash of usage counters that are not in the warehouse yet.
 	usageKey cache.Key = namespace + "{usage}:journal"

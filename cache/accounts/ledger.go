@@ -52,12 +52,14 @@ func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
 	return count == 1, cache.WrapError(err)
 }
 
-// RequirePaymentRestore lets ClaimPayment return ErrNotRestored until RestorePayments has run.
+// RequirePaymentRestore records that Redis may lack payments of the ledger. ClaimPayment returns ErrNotRestored
+// until RestorePayments has run.
 func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return cache.WrapError(cache.Client(s.conn).Del(ctx, string(paymentRestoredKey)).Err())
 }
 
-// SubmittedPayments returns what was submitted in the last minutes: a restored ledger may lack it.
+// SubmittedPayments returns the payments that were submitted for settlement in the last minutes: a ledger that was
+// restored from a backup may lack them.
 func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, error) {
 	ids, err := cache.Client(s.conn).ZRange(ctx, string(paymentExpiryKey), 0, -1).Result()
 	if err != nil || len(ids) == 0 {
@@ -83,11 +85,12 @@ func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, er
 	return payments, nil
 }
 
-// restoredOwner holds the lease of a payment that is restored while its settlement may still be under
-// way. A node that began to work on it before the flush takes the lease for its own.
+// restoredOwner holds the lease of a payment that is restored while its settlement may still be under way, so that
+// it is not settled a second time. A node that began to work on it before the flush takes the lease for its own.
 const restoredOwner = "restored"
 
-// restoredLeaseTTL is how long a restored payment stays leased: more than a settlement takes by default.
+// restoredLeaseTTL is how long after its last change a restored payment stays leased: more than a node takes for a
+// settlement by the default timeouts.
 const restoredLeaseTTL = time.Minute
 
 // restorePayment writes a payment unless its stored state is at least as far: claimed (c), then in

@@ -21,8 +21,9 @@ var (
 	ErrPaymentLeased = errors.New("the lease of the payment is held by another")
 )
 
-// paymentRetention is how long a payment is kept after its authorization expires. A submitted one has no
-// TTL, because a full Redis evicts keys that have one: who repeats a paid request would be refused.
+// paymentRetention is how long a payment is kept after its authorization expires. A submitted payment has no TTL,
+// because a full Redis evicts keys that have one: a payer who repeats a paid request would be refused.
+// paymentExpiryKey lists when each is to be deleted, and DeleteExpiredPayments deletes them.
 const paymentRetention = 10 * time.Minute
 
 // The first byte of a stored payment is its stage, so that scripts need not decode the rest.

@@ -12,11 +12,11 @@ import (
 	"pnyx/governance"
 )
 
-// PaymentLease is the exclusive right to process one payment. It expires, so that another process can
-// continue when its holder has died. Its holder may take it again: the client repeats what a broken
-// connection left without an answer.
+// PaymentLease is the exclusive right to process one payment: to answer a request with it, or to find out the
+// outcome of its settlement. It expires, so that another process can continue when its holder has died. Its holder
+// may take it again: the client repeats what a broken connection left without an answer.
 type PaymentLease struct {
-	Owner string
+	Owner string // unique for each request or check
 	TTL   time.Duration
 }
 
@@ -87,8 +87,8 @@ end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[2]) ~= ARGV[1] then return '' end
 return stored`)
 
-// LeasePayment takes the lease of a payment that is in progress; cache.ErrMiss means that it is not. The
-// error is ErrPaymentLeased while another holds the lease.
+// LeasePayment takes the lease of a payment that is in progress. The error is cache.ErrMiss if there is no such
+// payment, and ErrPaymentLeased while another holds the lease.
 func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease) (governance.Payment, error) {
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id)), string(paymentDueKey)}
 	stored, err := leasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
@@ -134,9 +134,9 @@ if stored then return {1, stored} end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[2]) == ARGV[1] then return {2} end
 return {0}`)
 
-// LeasePaidResponse returns the stored response that a payment paid for. If it is lost the error is
-// cache.ErrMiss, and the caller has the lease to make it again, which SavePaidResponse or ReleasePayment
-// ends. It is ErrPaymentLeased while another makes it.
+// LeasePaidResponse returns the stored response that a payment paid for. If it is lost the error is cache.ErrMiss,
+// and the caller has the lease to make it again, which SavePaidResponse or ReleasePayment ends. The error is
+// ErrPaymentLeased while another caller makes it.
 func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentLease) ([]byte, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()

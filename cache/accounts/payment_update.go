@@ -33,7 +33,7 @@ local mine = held == ARGV[1] or held == '` + restoredOwner + `' or not held and 
 `
 
 // savePayment stores a state if the caller holds the lease and the stored state is not final; otherwise it
-// returns 0. A settlement with its transaction is always stored: its outcome is known.
+// returns 0. A settlement with its transaction is always stored, whoever holds the lease: its outcome is known.
 // KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or 0 to release it,
 // value, time of expiry, time of the next check or "", id, response or "", TTL of the response, 1 for a
 // settlement with its transaction.
@@ -91,8 +91,9 @@ redis.call('ZREM', KEYS[6], ARGV[2])
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
-// DeleteRefusedPayment deletes a payment whose settlement was refused: nothing was charged, so the payer
-// may use the authorization again. The error is ErrPaymentLeased when the lease has passed to another.
+// DeleteRefusedPayment deletes a payment whose settlement was refused and queues the refusal for the ledger:
+// nothing was charged, so the payer may use the authorization again. The error is ErrPaymentLeased when the lease
+// has passed to another or the stored state is final.
 func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),

@@ -27,8 +27,8 @@ func (s *Store) SetTokens(ctx context.Context, revision uint64, tokens []byte) e
 	return s.setTokens(ctx, revision, tokens, "")
 }
 
-// ReplaceTokens is SetTokens that does nothing while no tokens are stored: after a flush of Redis the
-// worker restores quotas before it publishes tokens.
+// ReplaceTokens is SetTokens that does nothing while no tokens are stored. It is for callers that do not restore
+// quotas: after a flush of Redis the worker does that before it publishes tokens.
 func (s *Store) ReplaceTokens(ctx context.Context, revision uint64, tokens []byte) error {
 	return s.setTokens(ctx, revision, tokens, "existing")
 }

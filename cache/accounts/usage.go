@@ -52,7 +52,8 @@ for i = 1, #ARGV, 2 do
 end
 return 0`)
 
-// DeleteCounters deletes counters that the warehouse holds, but for those that changed since they were read.
+// DeleteCounters deletes counters that the warehouse holds. A counter that changed since it was read stays: the
+// warehouse lacks its new value.
 func (s *Store) DeleteCounters(ctx context.Context, counters []UsageCounter) error {
 	err := deleteCounters.Run(ctx, cache.Client(s.conn), []string{string(usageKey)}, arguments(counters)...).Err()
 	return cache.WrapError(err)

@@ -10,10 +10,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// clockInterval is how often the clock of the Redis inside the process is advanced, by which keys expire.
+// clockInterval is how often the clock of the Redis inside the process is advanced. Otherwise no key would expire.
 const clockInterval = 100 * time.Millisecond
 
-// StartInProcess runs a Redis until ctx ends, with a password: other users of the machine can reach the port.
+// StartInProcess runs a Redis inside this process until ctx ends, and returns its URL with a password that is new
+// each time: other users of the machine can reach the port.
 func StartInProcess(ctx context.Context) (string, error) {
 	password := rand.Text()
 	server := miniredis.NewMiniRedis()

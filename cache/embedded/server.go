@@ -49,7 +49,7 @@ type server struct {
 	logger   *slog.Logger
 }
 
-// newServer prepares a server with its socket in the data folder, or where the path would be too long elsewhere.
+// newServer prepares a server with its socket in the data folder, or in a temporary one if the path is too long.
 func newServer(path string, o Options) (*server, error) {
 	s := &server{path: path, password: rand.Text(), logger: o.Logger}
 	var err error
@@ -74,7 +74,7 @@ func (s *server) url() string {
 	return address.String()
 }
 
-// remove removes the socket of a server that has ended; else the next server replaces it.
+// remove removes the socket of a server that has ended. The next server replaces what cannot be removed.
 func (s *server) remove() {
 	_ = os.Remove(s.socket())
 	if s.isTemp {
@@ -91,9 +91,10 @@ func (s *server) config() string {
 	}, "\n")
 }
 
-// supervise runs the server until ctx ends, again whenever it ends before, unless the first start fails.
+// supervise runs the server until ctx ends, and starts it again whenever it ends before. It sends to ready whether
+// the first start succeeded, and returns if it did not.
 func (s *server) supervise(ctx context.Context, ready chan<- error) {
-	// The kernel ends the server with its thread, and a locked one lasts exactly as long as this goroutine.
+	// The kernel ends the server with the thread that started it. A locked thread lasts as long as this goroutine.
 	runtime.LockOSThread()
 	answered := false
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -126,7 +127,7 @@ func (s *server) supervise(ctx context.Context, ready chan<- error) {
 	}
 }
 
-// run starts the server, calls onReady when it answers, and returns when it has ended, as with ctx.
+// run starts the server, calls onReady when it answers, and returns when it has ended. The end of ctx ends it.
 func (s *server) run(ctx context.Context, onReady func()) error {
 	p, err := s.start(ctx)
 	if err != nil {

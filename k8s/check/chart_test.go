@@ -19,7 +19,7 @@ import (
 // The templates of k8s/chart are made of what kustomize builds of the overlay production: with its values as they
 // stand, the chart renders that. Numbers and settings stay in the templates, where values override them.
 
-// production is kustomize's output for production, with pairs of a text in kustomization.yaml and another.
+// production is kustomize's output for the overlay, with replacements of texts in kustomization.yaml, in pairs.
 func production(k8s string, pairs ...string) (resmap.ResMap, error) {
 	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
 	err := disk.Walk(k8s, func(path string, info os.FileInfo, err error) error {

@@ -54,7 +54,8 @@ type Settings struct {
 	Sample Sample
 	// Publish publishes something else than the sample.
 	Publish func(*Node)
-	// Options changes the options of the node: Unready waits for no publication, without a store watches none.
+	// Options changes the options of the node. One that is Unready does not wait for what is published, and one
+	// without a store watches nothing.
 	Options   func(*api.Options)
 	Unready   bool
 	Documents []api.Document

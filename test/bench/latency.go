@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Latency measures response times under an open load, which sends requests on schedule.
+// Latency measures response times under an open load, sent on schedule whether or not earlier ones were answered.
 type Latency struct {
 	ID, Name string
 	// Publishing keeps a worker publishing during the measurement.

@@ -17,7 +17,8 @@ type Sides struct {
 
 // Row is one comparison of Pnyx with a baseline, in turns, so that other load affects both.
 type Row struct {
-	// ID is for -only, Baseline what Name is compared with, Unit that of both: "requests/s", "ms", "s", "MB", "rows/s".
+	// ID is for -only. Name is measured against Baseline. Unit is of both: "requests/s", "ms", "s", "MB",
+	// "rows/s".
 	ID, Name, Baseline, Unit string
 	// Ratio bounds the median over all rounds of Pnyx ÷ baseline, and Value that of Pnyx.
 	Ratio, Value Bound

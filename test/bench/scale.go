@@ -24,13 +24,13 @@ type Point struct {
 	Ballots, Proposals, DAOs, Largest uint64
 	// Import is the import rate on the largest proposal, in ballots per second.
 	Import float64
-	// Publish is of a full publication, Statements of reading the same rows once, in seconds.
+	// Publish is the duration of a full publication, Statements that of reading the same rows once, in seconds.
 	Publish, Statements float64
 	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
 	Small float64
-	// First is of the first ballot on the largest proposal, which is counted with all others, in seconds.
+	// First is Small for the first ballot on the largest proposal, which is counted with all others, in seconds.
 	First float64
-	// Big is of later ballots, counted with a range, Slowest of the slowest, before the DAO has ranges.
+	// Big is Small for later ballots, counted with a range. Slowest is the slowest, before the DAO has ranges.
 	Big, Slowest float64
 	// WorkerMemory is the worker's peak, RedisBytes and DiskBytes what Redis and warehouse take, in bytes.
 	WorkerMemory, RedisBytes, DiskBytes float64

@@ -186,7 +186,8 @@ func (v *vdso) isReplaced() bool {
 	return true
 }
 
-// replace stops a process for a moment and replaces the functions, but for what is behind their entries.
+// replace stops a process for a moment and replaces the functions. A thread that is in one goes on behind its
+// entry.
 func (v *vdso) replace(tb testing.TB, pid int, memory *os.File) error {
 	tb.Helper()
 	for i, function := range clockFunctions() {

@@ -53,7 +53,7 @@ func (i *instance) ready() *instance {
 	return i
 }
 
-// answerOrRefusal reports whether a path is answered. All but a 503 with a Retry-After is an error else.
+// answerOrRefusal reports whether a path is answered. Any other refusal than 503 with a Retry-After is an error.
 func (i *instance) answerOrRefusal(path string) (answered bool, err error) {
 	var data json.RawMessage
 	r, err := i.Ask(path, &data)

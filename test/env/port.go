@@ -11,7 +11,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Systems take ports of outgoing connections from further up than first.
+// Ports that are given out begin at first: systems take ports of outgoing connections from further up.
 const (
 	first = 10_000
 	ports = 22_000

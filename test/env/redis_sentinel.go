@@ -19,7 +19,7 @@ const (
 	sentinelDown, sentinelDownBefore = 1000, 120_000
 )
 
-// RedisSentinelServers are a Redis, its replica, and three Sentinels, which make that the primary.
+// RedisSentinelServers are a Redis, its replica, and three Sentinels that promote the replica when the Redis dies.
 type RedisSentinelServers struct {
 	// URL names every Sentinel.
 	URL string

@@ -34,7 +34,7 @@ func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
 // Change replaces answers from now on. asked is the path, the parameters and the body of the request.
 func (t *Tamper) Change(change func(asked string, answer []byte) []byte) { t.change.Store(&change) }
 
-// Answer answers requests with all of some parts with a text from now on.
+// Answer replaces the answers to requests that contain all parts by a text from now on.
 func (t *Tamper) Answer(text string, parts ...string) {
 	t.Change(func(asked string, answer []byte) []byte {
 		if slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(asked, part) }) {

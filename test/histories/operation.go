@@ -41,7 +41,8 @@ const (
 	// Follow reads changes, and Copy is the copy of who read them all: Casts of the ballots in its Rows.
 	Follow Kind = "follow"
 	Copy   Kind = "copy"
-	// Change gives a record of a followed system, its Subject, the state Casts. Show is an answer with it.
+	// Change gives a record of a followed system, its Subject, the state Casts, which only grows. Show is an
+	// answer.
 	Change Kind = "change"
 	Show   Kind = "show"
 	// Fault breaks something. It returns when everything has recovered.

@@ -19,7 +19,7 @@ type Breakage struct {
 	Name string
 	// Lasts bounds the time until it is repaired; 0 for one that repairs itself.
 	Lasts time.Duration
-	// Takes names what it takes the only spare of: two that take the same do not happen together.
+	// Takes names what it takes the only spare of, empty for none. Two that take the same do not happen together.
 	Takes string
 }
 

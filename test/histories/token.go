@@ -23,8 +23,9 @@ type validity struct {
 	writes, valid bool
 }
 
-// checkTokens checks that each node sees each secret as a register: valid from the return of the command that made it,
-// and never again once refused after the command that ended it was called, whenever that is.
+// checkTokens checks that each node sees each secret as a register: valid from the return of the command that made
+// it, and never again once refused after the command that ended it was called. When a node learns of the end is
+// not bounded.
 func checkTokens(h History, _ Setting) (problems []string) {
 	registers := map[secretAt][]porcupine.Operation{}
 	for _, use := range h.of(Request) {

@@ -56,7 +56,7 @@ func New(tb testing.TB, document []byte) *Contract {
 	return c
 }
 
-// closeObjects lets the described objects have no other members, unlike callers.
+// closeObjects lets described objects have no other members: callers have to accept new ones, tests do not.
 func closeObjects(node any) {
 	switch node := node.(type) {
 	case map[string]any:

@@ -93,7 +93,7 @@ type message struct {
 // errRefused is what the sequencer answers to an action that it does not accept.
 var errRefused = errors.New("refused")
 
-// ErrVotedLater refuses a vote before one that the voter has cast, of the same second by its id.
+// ErrVotedLater refuses a vote of an earlier second than the voter's last one, or of the same with a lower id.
 var ErrVotedLater = fmt.Errorf("%w: already voted at a later time", errRefused)
 
 // AddSpace adds or renames a space and logs its settings.

@@ -168,7 +168,8 @@ func (t *Tally) SetCalls(id string, calls ...Call) (onchainID string) {
 	return onchainID
 }
 
-// Vote adds a vote and returns its id. The kind may be pending: pendingfor, pendingagainst, pendingabstain.
+// Vote adds a vote with an amount in smallest units and returns its id. The kind may be pending: pendingfor,
+// pendingagainst, pendingabstain.
 func (t *Tally) Vote(id, voter, kind, amount string) (vote string) {
 	t.change(id, func(p *proposal) {
 		vote = t.id()
