@@ -157,8 +157,8 @@ func embeddedBuckets(t *testing.T) *bucketStore {
 	}
 }
 
-// serverBuckets is on a redis-server, whose clock cannot be moved: before each step a bucket is put to where it was
-// after the last, by the server's clock. A step that took long is done again.
+// serverBuckets is on a redis-server, whose clock cannot be moved: before each step a bucket is put to where it
+// was after the last, by the server's clock. A step that took long is done again.
 func serverBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	const quick = 20 * time.Millisecond

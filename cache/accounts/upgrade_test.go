@@ -45,8 +45,8 @@ func (t *fixture) writeFormat4() {
 	}))(t)
 }
 
-// Usage counters that no worker has drained exist nowhere else, and so do payments that are only claimed: their keys
-// keep their names and values.
+// Usage counters that no worker has drained exist nowhere else, and so do payments that are only claimed: their
+// keys keep their names and values.
 func upgradeFindsAccounts(t *fixture) {
 	t.writeFormat4()
 	counters, _, err := t.store.Counters(t.Context(), 0, 100)

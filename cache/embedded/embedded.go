@@ -15,7 +15,7 @@ import (
 
 // Options configure a Redis.
 type Options struct {
-	// DataDir is the folder of the socket and of what is saved, which the caller has locked; empty for a temporary one.
+	// DataDir holds the socket and what is saved. The caller has locked it. Empty means a temporary folder.
 	DataDir string
 	Logger  *slog.Logger
 }

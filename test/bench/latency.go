@@ -47,8 +47,8 @@ type LatencyResult struct {
 // maxLatency is the largest latency that the histogram records.
 const maxLatency = 30 * time.Second
 
-// run sends requests at half of the saturation rate, at even intervals. Latency counts from when a request was due,
-// and therefore includes the wait for an earlier one.
+// run sends requests at half of the saturation rate, at even intervals. Latency counts from when a request was
+// due, and therefore includes the wait for an earlier one.
 func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) LatencyResult {
 	load := l.Prepare(ctx, e)
 	if l.Publishing {
@@ -106,8 +106,8 @@ func (d *drive) close() {
 	}
 }
 
-// run sends the load for a duration, at a rate in requests per second that the connections share. Rate 0 sends each
-// request as soon as the previous one is answered.
+// run sends the load for a duration, at a rate in requests per second that the connections share. Rate 0 sends
+// each request as soon as the previous one is answered.
 func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*hdrhistogram.Histogram, int64, error) {
 	var interval time.Duration
 	if rate > 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ballotRows measures how long a ballot takes from the start of its import to the summary. The first one on a large
-// proposal is counted with all others; later ones with a range of voters.
+// ballotRows measures how long a ballot takes from the start of its import to the summary. The first one on a
+// large proposal is counted with all others; later ones with a range of voters.
 func ballotRows() []Row {
 	return []Row{
 		{

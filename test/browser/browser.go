@@ -160,8 +160,8 @@ func (b *Tab) listen(event any) {
 	}
 }
 
-// WantQuiet checks that pages asked no other server than base, and that nothing in them went wrong or was refused by
-// their policy, but for what is expected of a request of the test itself.
+// WantQuiet checks that pages asked no other server than base, and that nothing in them went wrong or was refused
+// by their policy, but for what is expected of a request of the test itself.
 func (b *Tab) WantQuiet(base string, expected ...string) {
 	b.t.Helper()
 	b.mu.Lock()

@@ -46,8 +46,8 @@ func (d document) execute(t *testing.T) {
 	}
 }
 
-// maxTries is how often a reading command is repeated until it prints what the document has: publications, caches and
-// records of what was sent come a moment later.
+// maxTries is how often a reading command is repeated until it prints what the document has: publications, caches
+// and records of what was sent come a moment later.
 const maxTries = 30
 
 // onlyReads reports whether a command may be repeated.

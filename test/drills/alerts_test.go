@@ -28,8 +28,8 @@ type healthy struct {
 	lacks *regexp.Regexp
 }
 
-// TestAlerts runs Prometheus beside healthy deployments for PNYX_TEST_ALERTS. No alert may fire, and none that wakes
-// somebody be about to; every rule and panel has to find series.
+// TestAlerts runs Prometheus beside healthy deployments for PNYX_TEST_ALERTS. No alert may fire, and none that
+// wakes somebody be about to; every rule and panel has to find series.
 func TestAlerts(t *testing.T) {
 	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_ALERTS", "make alerts-soak")))(t)
 	for _, d := range []healthy{

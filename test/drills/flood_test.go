@@ -93,8 +93,8 @@ func callerFrom(address string) *http.Client {
 	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 20}}
 }
 
-// TestFlood floods an API node with each kind of useless traffic for PNYX_TEST_FLOOD, beside honest callers, and writes
-// what these noticed to PNYX_TEST_FLOOD_REPORT.
+// TestFlood floods an API node with each kind of useless traffic for PNYX_TEST_FLOOD, beside honest callers, and
+// writes what these noticed to PNYX_TEST_FLOOD_REPORT.
 func TestFlood(t *testing.T) {
 	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_FLOOD", "make flood")))(t)
 	w := loadDataset(t)

@@ -122,8 +122,8 @@ func (f *drilledForum) differ(d *followed) error {
 	return nil
 }
 
-// sweepNow makes the waits of pollers that read everything again seem to be over: a day for edits, moves and deletions,
-// and an hour until what is gone is withdrawn.
+// sweepNow makes the waits of pollers that read everything again seem to be over: a day for edits, moves and
+// deletions, and an hour until what is gone is withdrawn.
 func (f *drilledForum) sweepNow(d *followed) {
 	d.tb.Helper()
 	d.later("sweep")

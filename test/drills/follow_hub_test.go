@@ -17,8 +17,8 @@ import (
 	"pnyx/test/upstream/hub"
 )
 
-// drilledHub is a hub with a proposal in each of ten spaces, on which people vote. Others are proposed and deleted. One
-// space is dropped, and missingSpaces are followed that the hub does not have.
+// drilledHub is a hub with a proposal in each of ten spaces, on which people vote. Others are proposed and
+// deleted. One space is dropped, and missingSpaces are followed that the hub does not have.
 type drilledHub struct {
 	*hub.Hub
 

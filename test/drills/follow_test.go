@@ -240,8 +240,8 @@ func (f *followed) later(poller string) {
 	}
 }
 
-// eachAskedOnce fails the test if both followers asked an upstream at the same time: another asks next only after a
-// fault that may end a lease, and twice at most, there and back.
+// eachAskedOnce fails the test if both followers asked an upstream at the same time: another asks next only after
+// a fault that may end a lease, and twice at most, there and back.
 func (f *followed) eachAskedOnce() {
 	f.tb.Helper()
 	for _, g := range f.gateways {

@@ -18,8 +18,8 @@ import (
 
 const walkLimit = 7
 
-// request sends a request and records it. Check reads the answer, and reports what is wrong. Statuses other than 200,
-// 304, 429, 503 and those given are wrong.
+// request sends a request and records it. Check reads the answer, and reports what is wrong. Statuses other than
+// 200, 304, 429, 503 and those given are wrong.
 func (r *historyRun) request(o histories.Operation, base string, headers map[string]string,
 	check func(*reply, *histories.Operation) error, statuses ...int,
 ) (answer reply) {

@@ -15,7 +15,7 @@ import (
 type historyFault struct {
 	histories.Breakage
 
-	// redis keeps a process from Redis or empties it, rewinds brings back an earlier state, setsClock sets a clock.
+	// redis faults keep a process from Redis or empty it, rewinds faults bring an earlier state back.
 	redis, rewinds, setsClock bool
 	// breaks causes it, and returns its repair: nil if it repairs itself.
 	breaks func(r *historyRun, random *rand.Rand) (mend func())

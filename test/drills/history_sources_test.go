@@ -31,8 +31,8 @@ const (
 	liveForumHost = "forum.harbor.example"
 )
 
-// liveSources are a hub and a forum that two processes follow. The state of a record is a number that grows, by votes
-// again and by replies.
+// liveSources are a hub and a forum that two processes follow. The state of a record is a number that grows, by
+// votes again and by replies.
 type liveSources struct {
 	hub        *hub.Hub
 	forum      *forum.Forum

@@ -56,9 +56,9 @@ type historyRun struct {
 	live *liveSources
 }
 
-// TestHistories records histories for PNYX_TEST_HISTORIES, and checks them. PNYX_TEST_SEED plays a seed again, and goes
-// on with the next ones; PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD
-// is the version of the program: it keeps each result, and renews test/results/histories.md.
+// TestHistories records histories for PNYX_TEST_HISTORIES, and checks them. PNYX_TEST_SEED begins with a seed;
+// PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD is the version of
+// the program: it keeps each result, and renews test/results/histories.md.
 func TestHistories(t *testing.T) {
 	length, seed := lasting(t, "PNYX_TEST_HISTORIES", "make test-histories"), newSeed(t)
 	events, err := strconv.Atoi(os.Getenv("PNYX_TEST_HISTORY_FAULTS"))

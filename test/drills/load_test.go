@@ -122,8 +122,8 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// pick chooses the next request: free and with a token what is not cold and not about the poll, which are 10 % of all.
-// Cold pages are asked in turn, so that each is cold for as long as can be.
+// pick chooses the next request: free and with a token what is not cold and not about the poll, which are 10 % of
+// all. Cold pages are asked in turn, so that each is cold for as long as can be.
 func (l *load) pick(n int, chance *rand.Rand) func(base string) {
 	w := l.world
 	switch part := chance.IntN(100); {

@@ -13,8 +13,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// The poll is a vote that goes on during a drill: voters vote again and again, and after any number of ballots it is
-// known what the answers have to be.
+// The poll is a vote that goes on during a drill: voters vote again and again, and after any number of ballots it
+// is known what the answers have to be.
 const (
 	pollDAO     = "pnyx-drill"
 	pollSpace   = "drill.eth"

@@ -24,8 +24,8 @@ import (
 // setProcessClock sets the wall clock of a running process wrong by whole seconds, or right again with 0. Monotonic
 // clocks are not affected. A process that has ended is left alone; one that starts again has the right time.
 //
-// Programs read the time with functions that the kernel maps into each process, the vDSO. setProcessClock replaces them
-// in that one process: Go's runtime and the C library use them alike.
+// Programs read the time with functions that the kernel maps into each process, the vDSO. setProcessClock replaces
+// them in that one process: Go's runtime and the C library use them alike.
 func setProcessClock(tb testing.TB, pid int, by time.Duration) {
 	tb.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -61,8 +61,8 @@ func replaceClock(tb testing.TB, pid int, by time.Duration) error {
 	return err
 }
 
-// clockFunction replaces a function of the vDSO: the system call, and then the distance at offset to the seconds to
-// add.
+// clockFunction replaces a function of the vDSO: the system call, and then the distance at offset to the seconds
+// to add.
 type clockFunction struct {
 	name   string
 	code   []byte

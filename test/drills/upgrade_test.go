@@ -22,8 +22,8 @@ import (
 const (
 	// upgradeRate is how many requests a second are sent.
 	upgradeRate = 30
-	// maxRefusedShare bounds the requests of a step that are refused. Only the detail of the DAO that is voted on may
-	// be, while everything is published: a third of the tenth of requests about the poll, and some chance.
+	// maxRefusedShare bounds the requests of a step that are refused. Only the detail of the DAO that is voted on
+	// may be, while everything is published: a third of the tenth of requests about the poll, and some chance.
 	maxRefusedShare = 0.05
 	// votesEnding is how many votes end during the test, one in votesEndInterval.
 	votesEnding, votesEndInterval = 40, 12 * time.Second
@@ -45,14 +45,14 @@ type upgrade struct {
 
 	payer    *payer
 	stopBusy func()
-	// first is set for 0.1.0, whose cursors are its own. walks counts lists read on in another version, or begun again.
+	// first is set for 0.1.0, whose cursors are its own. walks counts lists read on elsewhere, or begun again.
 	first bool
 	walks struct{ wentOn, begunAgain int }
 }
 
-// TestUpgrade runs the version of PNYX_TEST_UPGRADE_FROM, the one under test, the earlier one again and the later one
-// again on the same data under load. No request is without an answer and no answer is wrong, and quotas and payments
-// are kept.
+// TestUpgrade runs the version of PNYX_TEST_UPGRADE_FROM, the one under test, the earlier one again and the later
+// one again on the same data under load. No request is without an answer and no answer is wrong, and quotas and
+// payments are kept.
 func TestUpgrade(t *testing.T) {
 	report := gate(t, "PNYX_TEST_UPGRADE", "make test-upgrade")
 	earlier := env.EarlierProgram(t)

@@ -20,8 +20,8 @@ import (
 // lossCase says what is lost.
 type lossCase struct{ warehouse, redis bool }
 
-// The warehouse, Redis, or both are lost after a backup and what came since. The commands of docs/production.md are run
-// in their order, and what is left compared with what the document says.
+// The warehouse, Redis, or both are lost after a backup and what came since. The commands of docs/production.md
+// are run in their order, and what is left compared with what the document says.
 func TestLongEverythingIsLost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]lossCase{
@@ -59,7 +59,7 @@ type loss struct {
 	redis *env.RedisServer
 	// dir is the folder that the commands of the document run in; data is the warehouse's in it.
 	dir, data string
-	// early is a token of before the backup, revoked and rotated are so since, as renewed, and late is issued since.
+	// early is a token of before the backup, revoked, rotated and late are so since. rotated became renewed.
 	early, revoked, rotated, renewed, late issuedToken
 	// known is a payment of before the backup, and unknown one since.
 	known, unknown string
@@ -215,8 +215,8 @@ func (l *loss) lose() {
 	}
 }
 
-// recover runs the commands of docs/production.md where the warehouse was lost, and returns what the last one prints,
-// the transactions that are not in the ledger.
+// recover runs the commands of docs/production.md where the warehouse was lost, and returns what the last one
+// prints, the transactions that are not in the ledger.
 func (l *loss) recover() (missing string) {
 	l.TB.Helper()
 	commands := lossCommands(l.TB)

@@ -33,7 +33,7 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	}
 }
 
-// tries is the maximum number of pages of a kind to request: a publication, or a busy machine, may have one made again.
+// tries is how many pages of a kind to request: after a publication, or on a busy machine, one is made again.
 const tries = 5
 
 // wantOneQuery sends 200 concurrent requests for one page to two nodes, and wants one warehouse query.

@@ -158,8 +158,8 @@ func proposalLine(daoID, proposalID string) string {
 		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, proposalID, daoID)
 }
 
-// An import purges every answer that it changes, by a tag of that answer, and no others, while one of the caches fails
-// and another hangs.
+// An import purges every answer that it changes, by a tag of that answer, and no others, while one of the caches
+// fails and another hangs.
 func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)

@@ -17,8 +17,8 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// One data set in a warehouse of one engine and in one of two shards, both served, has the same answers about every
-// DAO, proposal, topic and voter. Then a shard stops.
+// One data set in a warehouse of one engine and in one of two shards, both served, has the same answers about
+// every DAO, proposal, topic and voter. Then a shard stops.
 func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	env.RequireEngine(t)
 	// The shape of the demonstration, which has every feature, with a proposal that has a sorted copy and four of pages.

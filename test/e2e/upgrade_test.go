@@ -62,8 +62,8 @@ type recordedToken struct {
 	Used string
 }
 
-// The warehouse and the Redis of an earlier version are migrated and served by every role: answers, tokens, quotas and
-// payments are the earlier version's.
+// The warehouse and the Redis of an earlier version are migrated and served by every role: answers, tokens, quotas
+// and payments are the earlier version's.
 func TestLongUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
 	t.Parallel()
 	env.RequireEngine(t)

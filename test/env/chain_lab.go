@@ -13,8 +13,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ChainLab is an EVM chain with Governors whose proposals and votes are known, and an RPC in front of it that fails
-// as providers do. PNYX_TEST_CHAIN_LAB names the folder of its programs.
+// ChainLab is an EVM chain with Governors whose proposals and votes are known, and an RPC in front of it that
+// fails as providers do. PNYX_TEST_CHAIN_LAB names the folder of its programs.
 type ChainLab struct {
 	// URL is the node, ProxyURL the RPC in front of it.
 	URL, ProxyURL string

@@ -12,8 +12,8 @@ import (
 // dataSets are the folders that DataSet has made, by arguments.
 var dataSets sync.Map //nolint:gochecknoglobals // one for the process is what it is for
 
-// DataSet returns a folder with an invented data set of so many ballots, a fifth of them on the largest proposal, for
-// all tests of the process; none may write to it.
+// DataSet returns a folder with an invented data set of so many ballots, a fifth of them on the largest proposal,
+// for all tests of the process; none may write to it.
 func DataSet(tb testing.TB, ballots int) string {
 	tb.Helper()
 	return GeneratedDataSet(tb, "--now", "2026-06-01T00:00:00Z", "--daos", "20", "--proposals", "300",

@@ -25,8 +25,8 @@ const (
 	stopTimeout = 15 * time.Second
 )
 
-// EngineOptions is what an engine of tb's own needs, for tests that change something before engine.Start. It skips the
-// test when there is no engine.
+// EngineOptions is what an engine of tb's own needs, for tests that change something before engine.Start. It skips
+// the test when there is no engine.
 func EngineOptions(tb testing.TB) engine.Options {
 	tb.Helper()
 	return engine.Options{
@@ -48,15 +48,15 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 	return e.Instance()
 }
 
-// SharedEngine runs one engine for all tests of the process, until Main or the process ends. It skips the test when
-// there is none.
+// SharedEngine runs one engine for all tests of the process, until Main or the process ends. It skips the test
+// when there is none.
 func SharedEngine(tb testing.TB) engine.Instance {
 	tb.Helper()
 	return Must(shared.start(tb.Context(), located(tb)))(tb)
 }
 
-// EngineDatabase creates a database and returns its name. It is dropped at the end of tb, unless tb has failed: then
-// it can be inspected as long as the engine runs.
+// EngineDatabase creates a database and returns its name. It is dropped at the end of tb, unless tb has failed:
+// then it can be inspected as long as the engine runs.
 func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := newDatabaseName()

@@ -16,9 +16,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// WantLayout compares the msgpack layout of types with the file that records it: a line for each field, with type, name
-// and type of the field, for values that processes of two versions exchange. A field that is missing, different or new
-// fails the test until update rewrites the file.
+// WantLayout compares the msgpack layout of types with the file that records it: a line for each field, with type,
+// name and type of the field, for values that processes of two versions exchange. A field that is missing,
+// different or new fails the test until update rewrites the file.
 func WantLayout(t *testing.T, path string, update *bool, types ...reflect.Type) {
 	t.Helper()
 	lines := map[string]bool{}

@@ -91,8 +91,8 @@ type Pnyx struct {
 	Environ []string
 }
 
-// StartPnyx starts pnyx with a role ("serve", "api", …) on free ports and further settings, and ends it with the test.
-// It does not wait until the process is ready; see Ready.
+// StartPnyx starts pnyx with a role ("serve", "api", …) on free ports and further settings, and ends it with the
+// test. It does not wait until the process is ready; see Ready.
 func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) *Pnyx {
 	tb.Helper()
 	return StartProgram(tb, Binary(tb), dataDir, environ, args...)

@@ -14,8 +14,8 @@ import (
 // shownOutput bounds the output that a failed test logs, in bytes: more would hide the failure.
 const shownOutput = 8 << 10
 
-// Process is a program that a test starts, observes and ends. It runs in a process group of its own. Its methods belong
-// to the goroutine of the test, except Exited and Output.
+// Process is a program that a test starts, observes and ends. It runs in a process group of its own. Its methods
+// belong to the goroutine of the test, except Exited and Output.
 type Process struct {
 	// Output is what the program has printed so far, on both streams.
 	Output *Buffer

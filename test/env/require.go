@@ -16,8 +16,8 @@ const (
 	nginxProgram = "/usr/sbin/nginx"
 )
 
-// SkipShort skips a test under -short, which needs the engine, a server, a browser, the built program, or seconds. What
-// starts one of them calls it.
+// SkipShort skips a test under -short, which needs the engine, a server, a browser, the built program, or seconds.
+// What starts one of them calls it.
 func SkipShort(tb testing.TB, need string) {
 	tb.Helper()
 	if testing.Short() {

@@ -25,9 +25,9 @@ func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	return opened
 }
 
-// MigratedDatabase returns the name of a database of the shared engine with the schema of this version and no rows,
-// which is tb's alone until it ends, and kept when tb has failed. It may be that of a test that has ended, since
-// emptying one costs far less than migrating: a test that changes the schema takes an EngineDatabase.
+// MigratedDatabase returns the name of a database of the shared engine with the schema of this version and no
+// rows, which is tb's alone until it ends, and kept when tb has failed. It may be that of a test that has ended,
+// since emptying one costs far less than migrating: a test that changes the schema takes an EngineDatabase.
 func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := shared.takeDatabase()

@@ -62,7 +62,7 @@ type Operation struct {
 	// Status is the HTTP status; 0 for an outcome that is not known. A command that succeeded has 200.
 	Status int    `json:"status,omitempty"`
 	Code   string `json:"code,omitempty"`
-	// Subject is the nonce of a payment, revision of an export, id of an event, followed record, or name of a fault.
+	// Subject is a payment's nonce, an export's revision, an event's id, a followed record, or a fault's name.
 	Subject string `json:"subject,omitempty"`
 	Path    string `json:"path,omitempty"`
 	// Token is the id of the token, and Secret the number of times that it was rotated before.

@@ -16,8 +16,8 @@ const codeQuota = "QUOTA_EXCEEDED"
 const checkTimeout = 30 * time.Second
 
 // checkQuotas checks the month of each token. Where no fault kept a node from Redis, its history is a counter's.
-// Otherwise the bound of DESIGN.md holds: each node may have counted by itself meanwhile, no faster than its bucket
-// allows; and once Redis is back, all is counted but what was answered meanwhile.
+// Otherwise the bound of DESIGN.md holds: each node may have counted by itself meanwhile, no faster than its
+// bucket allows; and once Redis is back, all is counted but what was answered meanwhile.
 func checkQuotas(h History, s Setting) (problems []string) {
 	for _, issued := range h.of(Issue) {
 		if issued.Limit == 0 || issued.Token == "" { // the command may have failed

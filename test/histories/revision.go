@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// checkRevisions checks that a node that has shown a state of a path shows no earlier one to later requests, unless a
-// fault brought it back in Redis. A clock that is set back takes the time of a state back, but no ballots. Only pairs
-// matter of which one operation returned before the other was called.
+// checkRevisions checks that a node that has shown a state of a path shows no earlier one to later requests,
+// unless a fault brought it back in Redis. A clock that is set back takes the time of a state back, but no
+// ballots. Only pairs matter of which one operation returned before the other was called.
 func checkRevisions(h History, _ Setting) (problems []string) {
 	type place struct{ node, path string }
 	seen := map[place][]*Operation{}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checkWalks checks that a walk over the ballots shows each once that counted all the time, none twice, and none that
-// was not cast. A walk over nodes of which one lagged behind the first page is not judged.
+// checkWalks checks that a walk over the ballots shows each once that counted all the time, none twice, and none
+// that was not cast. A walk over nodes of which one lagged behind the first page is not judged.
 func checkWalks(h History, s Setting) (problems []string) {
 	for _, walk := range h.of(Walk) {
 		if walk.Status != 200 || len(walk.Rows) == 0 || slices.Min(walk.AsOf) < walk.AsOf[0] {

@@ -1,5 +1,5 @@
-// Command oapi reads a page of each list with the client that oapi-codegen makes from the OpenAPI document, and prints
-// how many rows it got: go run . BASE TOKEN.
+// Command oapi reads a page of each list with the client that oapi-codegen makes from the OpenAPI document, and
+// prints how many rows it got: go run . BASE TOKEN.
 package main
 
 import (

@@ -19,8 +19,8 @@ import (
 	"pnyx/test/env"
 )
 
-// Every list of ballots, every ranking, profiles, histories and timelines of the real data are compared, row by row,
-// with a recount of upstream's own files by the written rules.
+// Every list of ballots, every ranking, profiles, histories and timelines of the real data are compared, row by
+// row, with a recount of upstream's own files by the written rules.
 func TestWalksOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 

@@ -22,8 +22,8 @@ import (
 	"pnyx/test/env"
 )
 
-// Windows of events and signals are read to their ends, and compared with those derived from upstream's own files by
-// the written rules.
+// Windows of events and signals are read to their ends, and compared with those derived from upstream's own files
+// by the written rules.
 func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 

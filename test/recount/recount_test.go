@@ -23,8 +23,8 @@ import (
 	"pnyx/test/env"
 )
 
-// The expected answers about every DAO and every proposal are computed from upstream's own files, in exact decimals and
-// by the written rules, without code of the service.
+// The expected answers about every DAO and every proposal are computed from upstream's own files, in exact
+// decimals and by the written rules, without code of the service.
 func TestRecountOfRealData(t *testing.T) {
 	dir := realData(t)
 

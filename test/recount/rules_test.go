@@ -145,8 +145,8 @@ func apart(a, b *big.Rat) bool {
 	return distance.Abs(distance).Cmp(new(big.Rat).Quo(larger, new(big.Rat).SetInt(tenTo(9)))) > 0
 }
 
-// partial reports whether upstream counted more ballots than are stored, or a file lacked some that upstream does not
-// count.
+// partial reports whether upstream counted more ballots than are stored, or a file lacked some that upstream does
+// not count.
 func (p *poll) partial() bool {
 	return p.stated != nil && *p.stated > len(p.ballots) || p.lacks && (p.stated == nil || *p.stated != len(p.ballots))
 }
