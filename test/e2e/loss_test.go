@@ -59,7 +59,8 @@ type loss struct {
 	redis *env.RedisServer
 	// dir is the folder that the commands of the document run in; data is the warehouse's in it.
 	dir, data string
-	// early is a token of before the backup, revoked, rotated and late are so since. rotated became renewed.
+	// early is a token of before the backup. Since then, revoked was revoked, rotated became renewed, and late was
+	// issued.
 	early, revoked, rotated, renewed, late issuedToken
 	// known is a payment of before the backup, and unknown one since.
 	known, unknown string
