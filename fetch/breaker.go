@@ -8,11 +8,13 @@ import (
 const (
 	// maxFailures is the number of failed requests in a row, each with its retries, after which a host rests.
 	maxFailures = 5
-	// minRest and maxRest bound how long it rests: longer each time, but short enough to be live soon after the host.
+	// minRest and maxRest bound how long it rests: longer each time, but short enough for what is followed to be live
+	// soon after the host is.
 	minRest, maxRest = 5 * time.Second, 30 * time.Second
 )
 
-// breaker stops asking an address that fails, and then tries it with one request at a time, by the clock of the client.
+// breaker stops asking an address that fails, and then tries it with one request at a time. It goes by the clock
+// of the client, which no published breaker can be given.
 type breaker struct {
 	mu       sync.Mutex
 	failures int

@@ -38,7 +38,8 @@ func newTransport(connect, header time.Duration, control func(network, address s
 // configuredHost is the key of a context value: the host that a request was meant for.
 type configuredHost struct{}
 
-// router keeps the connections to other hosts apart: no redirect reaches a private address that another upstream may.
+// router keeps the connections to other hosts apart: no redirect of one upstream reaches a private address that
+// the configuration allows for another.
 type router struct {
 	configured, others *http.Transport
 }
@@ -77,7 +78,8 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// refusePrivate refuses a connection to an address that is not public, as the name has been resolved.
+// refusePrivate refuses a connection to an address that is not public. The name is resolved by then: no name leads
+// past it.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !IsPublic(at.Addr()) {
@@ -88,7 +90,7 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 
 // IsPublic reports whether an address belongs to the internet. IPv4 within IPv6 counts as IPv4, or as not public.
 func IsPublic(address netip.Addr) bool {
-	address = address.Unmap().WithZone("")
+	address = address.Unmap().WithZone("") // no network contains an address with a zone
 	return address.IsGlobalUnicast() && !address.IsPrivate() && (address.Is4() || netip.MustParsePrefix(globalUnicast).Contains(address)) &&
 		!slices.ContainsFunc(specialNetworks(), func(network string) bool { return netip.MustParsePrefix(network).Contains(address) })
 }

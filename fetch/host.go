@@ -49,11 +49,14 @@ type Request struct {
 	Header http.Header
 	// Body is nil for GET.
 	Body []byte
-	// Accepts reports whether the caller understands an answer with an error status: no error, and no retry.
+	// Accepts reports whether the caller understands an answer with an error status. Such an answer is returned
+	// without an error or a retry. Nil accepts none.
 	Accepts func(status int, body []byte) bool
-	// Limit returns what an answer says of a limit on requests, as status 429 does; empty or nil for nothing.
+	// Limit returns what an answer of any status says of a limit on requests, which counts as status 429; empty for
+	// nothing.
 	Limit func(body []byte) string
-	// Trouble returns what an answer says of trouble of the host, which is an error; empty or nil for nothing.
+	// Trouble returns what an answer of any status says of trouble of the host, which makes it an error; empty for
+	// nothing.
 	Trouble func(body []byte) string
 }
 
@@ -180,8 +183,9 @@ func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 	return Response{Status: answer.StatusCode, Header: answer.Header, Path: answer.Request.URL.Path, Body: body}, nil
 }
 
-// read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that this bounds what a small one
-// unfolds to. A large answer waits for a place: several at once would take the memory of the process.
+// read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that this bounds what a small
+// one unfolds to. A large answer waits for a place, as long as the time of its request allows: several at once
+// would take the memory of the process.
 func (h *Host) read(ctx context.Context, from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(from, freeBodyBytes))
 	if err != nil || len(body) < freeBodyBytes {
@@ -262,5 +266,6 @@ func (h *Host) connectionError(operation string, err error, request *http.Reques
 	return &connectionError{text: fmt.Sprintf("%s %s: %s", operation, h.base.Host, text), cause: cause}
 }
 
-// minSecretBytes is the length from which on a part of an address is left out of errors: shorter ones are no keys.
+// minSecretBytes is the length from which on a part of an address is left out of errors: shorter ones are no keys,
+// and occur in other words.
 const minSecretBytes = 6

@@ -55,9 +55,9 @@ type Check struct {
 	Source string
 	// Is says what it is: "Snapshot space ENS, 112 proposals, 3.1 M votes".
 	Is string
-	// RequestsPerDay estimates what following costs, RequestsPerDayBusy what it costs while votes are open.
+	// RequestsPerDay estimates what following costs while nothing happens, RequestsPerDayBusy while votes are open.
 	RequestsPerDay, RequestsPerDayBusy int
-	// Backfill estimates how long reading its past takes, by nobody else's requests; 0 if unknown.
+	// Backfill estimates how long reading its past takes, if nothing else is asked of the upstream; 0 if unknown.
 	Backfill time.Duration
 	// Limit names the provider's limit; empty where none is known.
 	Limit string

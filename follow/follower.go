@@ -177,7 +177,8 @@ func (f *Follower) follow(ctx context.Context, u Upstream) {
 	}
 }
 
-// lead acquires the lease and runs the pollers for as long as it is held. It returns the cause of the end.
+// lead acquires the lease and runs the pollers for as long as it is held. It returns the cause of the end:
+// cache.ErrNotLeader when another process leads.
 func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) error {
 	if err := lease.Acquire(ctx); err != nil {
 		return err

@@ -21,7 +21,8 @@ const (
 	healthInterval = 2 * time.Second
 	// beatInterval is how often cursors are written of which only position or success has changed.
 	beatInterval = 15 * time.Second
-	// lateIntervals and minLate are for how long a poller may have no success before it is behind.
+	// lateIntervals is for how many intervals a poller may have no success before it is behind, minLate the least
+	// time.
 	lateIntervals, minLate = 3, 30 * time.Second
 )
 
@@ -49,8 +50,8 @@ type entry struct {
 	pending changeOf
 }
 
-// newEntry takes over a stored cursor. The state of its polls stays until the next that succeeds, and a poller's own
-// with a reason until it gives another.
+// newEntry takes over a stored cursor. A state that says how polls went stays until the next poll that succeeds,
+// and one that the poller gave with a reason until it gives another.
 func newEntry(cursor records.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
 	switch isReasoned := cursor.Failures == 0 && cursor.Error != ""; {
@@ -192,7 +193,7 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	}
 }
 
-// pending returns the entries to write, with all those less urgent, too. Pollers that are late are noted first.
+// pending returns the entries to write; all includes the less urgent ones. Pollers that are late are noted first.
 func (j *Journal) pending(all bool) (due []*entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

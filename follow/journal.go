@@ -24,7 +24,8 @@ type Journal struct {
 	sources map[record.SourceRef]bool
 	// rejects has the rejected items until they are written.
 	rejects rejects
-	// deferred leaves it to the follower to write cursors that move without records: a crash loses nothing by it.
+	// deferred leaves it to the follower to write cursors that move without records, a moment later. A crash before
+	// that reads again what brought nothing.
 	deferred bool
 	// writing is held while cursors are written.
 	writing sync.Mutex
@@ -102,9 +103,10 @@ func (j *Journal) entry(key cursorKey) *entry {
 	return e
 }
 
-// Commit writes records as one batch, and then moves cursors. Records that the upstream may not state are rejected
-// instead. Of a cursor, it takes what its poller sets: the position, what is covered, the state, the counts, the
-// time at upstream, and of a poller that is behind the reason as its error.
+// Commit writes records of any kinds as one batch, and when it is committed, moves cursors. Records that the
+// upstream may not state are rejected instead. Of a cursor, it takes what its poller sets: the position, what is
+// covered, the state, the counts, the time at upstream, and of a poller that is behind the reason as its error.
+// The follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
 ) (records.Counts, error) {

@@ -15,7 +15,8 @@ import (
 const (
 	// maxStagger bounds the time within which the pollers of an upstream start.
 	maxStagger = 2 * time.Second
-	// minRetryPause and maxRetryPause bound the pause after a failure, which doubles each time up to the interval.
+	// minRetryPause and maxRetryPause bound the pause after a failure, which doubles each time. A poller whose
+	// interval is longer pauses for at most its interval.
 	minRetryPause, maxRetryPause = time.Second, time.Minute
 	maxRunTime                   = time.Hour
 )

@@ -29,7 +29,8 @@ type rejects struct {
 	pending []records.FollowReject
 }
 
-// Reject keeps an item that is no valid record, or may not be stated; of the zero source it counts for each.
+// Reject keeps an item that is no valid record, or that the source may not state. An item of the zero source
+// counts for each source of the upstream.
 func (j *Journal) Reject(source record.SourceRef, itemID string, rejected error) {
 	j.reject(source, itemID, rejected, nil)
 }
@@ -73,7 +74,8 @@ func (j *Journal) writeRejects(ctx context.Context) error {
 	return err
 }
 
-// resolveRejects marks the rejected items among some committed records as read, but for those left out since then.
+// resolveRejects marks those rejected items as read that are among some committed records, but for what was left
+// out of a record since began.
 func (j *Journal) resolveRejects(ctx context.Context, all []record.Record, began time.Time) (err error) {
 	j.mu.Lock()
 	open, counted := j.rejects.open, j.rejects.counted

@@ -128,8 +128,8 @@ func (a *Analyst) Close() error {
 }
 
 // Ask runs a query, and writes the result to out as it arrives, in one of ClickHouse's formats unless the query
-// has a FORMAT clause. settings are left out where the user may not set them. An error of the server may follow
-// after a part of the result.
+// has a FORMAT clause. settings are the format's; they are left out where the user may not set them. An error of
+// the server may follow after a part of the result.
 func (a *Analyst) Ask(ctx context.Context, sql, format string, settings map[string]string, out io.Writer) error {
 	parameters := url.Values{"default_format": {format}}
 	maps.Copy(parameters, a.always)
@@ -210,7 +210,8 @@ func serverError(text []byte) error {
 	return errors.New(string(text))
 }
 
-// HTTPAddress returns the address of the HTTP interface of a server's first host, for its native address.
+// HTTPAddress returns the address of a server's HTTP interface, with the user and database of its native address.
+// It asks the server for the port, and takes the first host.
 func HTTPAddress(ctx context.Context, o Options) (string, error) {
 	if strings.HasPrefix(o.URL, "http") {
 		return o.URL, nil
@@ -245,7 +246,8 @@ func HTTPAddress(ctx context.Context, o Options) (string, error) {
 }
 
 // AnalystGrants returns what the user analyst may read: the views, and the tables that views read with the rights
-// of their caller. All other tables are refused, among them signing keys, hashes of tokens and signed payments.
+// of their caller. Other views read with the rights of the user who made them, so that all other tables are
+// refused, among them signing keys, hashes of tokens and signed payments.
 func AnalystGrants() []string {
 	grants := []string{"SELECT ON " + ViewsDatabase(DefaultDatabase) + ".*"} //nolint:unqueryvet // a right, no query
 	for _, table := range []string{"ballots", "proposal_states", "batches"} {

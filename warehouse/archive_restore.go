@@ -157,7 +157,7 @@ func schemaOf(s statement) (number int) {
 	return number
 }
 
-// AppliedSchema returns the number of the last migration that changed the tables, maybe a later version's.
+// AppliedSchema returns the number of the last migration that changed the tables. It may be of a later version.
 func (a *Archive) AppliedSchema(ctx context.Context) (int, error) {
 	var number uint32
 	sql := "SELECT max(number) FROM " + QuoteIdentifier(a.Database()) + ".schema_migrations"

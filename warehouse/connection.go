@@ -9,9 +9,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// connection is a pool whose running statements end on the server: up to the deadline of the context or the bound
-// of the server. The driver would close the connection during the answer, and the embedded engine aborts on such a
-// reset. Its errors say ErrUnreachable where the connection failed.
+// connection is a pool whose running statements end on the server: when a context ends, a statement continues up
+// to the deadline of the context or the bound of the server. The driver would cancel it by closing the connection
+// during the answer, and the embedded engine aborts on such a reset. Its errors say ErrUnreachable where the
+// connection failed.
 type connection struct {
 	driver.Conn
 	// maxExecutionTime is the bound of the server on a statement; zero for none.

@@ -56,7 +56,7 @@ func (w *Warehouse) MigrateRestored(ctx context.Context) error {
 	return w.migrate(ctx, schemaLater)
 }
 
-// migrate runs every migration on the nodes whose schema is in a state, or in one before it.
+// migrate runs every migration on the nodes whose schema is in the state most, or in one before it.
 func (w *Warehouse) migrate(ctx context.Context, most schemaState) error {
 	statements, err := migrations(migrationFiles)
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *Warehouse) schemaFingerprint(statements []statement) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// schemaState says what a version finds on a node.
+// schemaState says what a version finds on a node. The states are in an order, see migrate.
 type schemaState int
 
 const (

@@ -88,8 +88,8 @@ func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, 
 	return value, err
 }
 
-// SelectBy is SelectRows by the first columns, which fill a K: one, or those that a K has fields for. The others
-// fill a V.
+// SelectBy reads rows as SelectRows does, into values by key. The statement's first columns fill the key: one
+// column, or, for a K that is a struct, all leading columns for which it has fields. The others fill a V.
 func SelectBy[K comparable, V any](rows driver.Rows, err error, operation string) (map[K]V, error) {
 	found := map[K]V{}
 	return found, EachRow(rows, err, operation, func(row keyed[K, V]) error {
@@ -180,7 +180,7 @@ func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 	return nil
 }
 
-// scanTargets returns where the driver puts the columns of a row; a row that is no struct has one.
+// scanTargets returns where the driver puts the columns of a row; a row, key or value that is no struct takes one.
 func scanTargets(row reflect.Value, columns []string) (targets []any, err error) {
 	if _, is := reflect.TypeAssert[interface{ isKeyed() }](row); is {
 		key, count := row.Field(0), 1
@@ -191,12 +191,16 @@ func scanTargets(row reflect.Value, columns []string) (targets []any, err error)
 		targets, err = scanTargets(row.Field(1), columns[count:])
 		return append(keyTargets, targets...), errors.Join(keyErr, err)
 	}
+	if !isNested(row.Type()) {
+		if len(columns) != 1 {
+			return nil, fmt.Errorf("%s takes one column, not %d", row.Type(), len(columns))
+		}
+		return []any{scanTarget(row, nil)}, nil
+	}
 	for _, column := range columns {
-		var index []int
-		if isNested(row.Type()) {
-			if index = fieldOf(row.Type(), column); index == nil {
-				return nil, fmt.Errorf("%s has no field for column %s", row.Type(), column)
-			}
+		index := fieldOf(row.Type(), column)
+		if index == nil {
+			return nil, fmt.Errorf("%s has no field for column %s", row.Type(), column)
 		}
 		targets = append(targets, scanTarget(row, index))
 	}

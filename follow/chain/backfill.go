@@ -204,8 +204,9 @@ func (c backfiller) readPast(ctx context.Context, governors []*governor, first, 
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
 }
 
-// readAgain reads a range once more that had some logs, and returns how much it adds. An endpoint may cut answers in
-// silence: the range is read in halves, and a half with as many logs as the whole in halves of its own.
+// readAgain reads a range once more that had some logs, and returns how much it adds. An endpoint may cut answers
+// at a number of logs without a word: the range is read in halves, and a half with as many logs as the whole in
+// halves.
 func (c backfiller) readAgain(
 	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {

@@ -65,7 +65,7 @@ func (c *call) header() (header, error) {
 }
 
 const (
-	// maxBlock and maxBlockTime are beyond any chain: a block each 10 ms for three hundred years, and 2261.
+	// maxBlock and maxBlockTime are beyond any chain: a block each 10 ms for three hundred years, and the year 2261.
 	maxBlock, maxBlockTime = 1 << 40, 9_200_000_000
 	// maxIndex is the greatest number of a log in its block, maxTopics the topics that a log may have.
 	maxIndex, maxTopics = 1<<32 - 1, 4
@@ -160,6 +160,7 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 	return calls
 }
 
+// refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
 		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()),
@@ -252,7 +253,8 @@ func (e *endpoint) split(refused *rpcError, of filter) bool {
 	return true
 }
 
-// doubt takes a smaller span after an error that may be of the range: another limit, or a status for too much.
+// doubt takes a smaller span for the next request after an error that may be of the range: a limit that says
+// nothing about a rate, a status for what is too large or takes too long.
 func (e *endpoint) doubt(err error, asked uint64) {
 	limited, isLimited := errors.AsType[*fetch.LimitedError](err)
 	answered, isAnswered := errors.AsType[*fetch.StatusError](err)

@@ -38,7 +38,8 @@ type facts struct {
 	probed bool
 	// name is the contract's, symbol its token's.
 	name, symbol string
-	// timelock is the timelock's address; empty for none. grace is for how many seconds it keeps what is queued, or 0.
+	// timelock is the address of the timelock; empty for none. It keeps what may be executed for grace seconds; 0 for
+	// ever.
 	timelock string
 	grace    uint64
 	// token is the address of the token; empty for none.
@@ -151,7 +152,8 @@ func (c *client) withState(ctx context.Context, try func(*endpoint) error) error
 	return err
 }
 
-// doAny is do for calls of contracts, which may answer too much: nothing of that is read.
+// doAny is do for calls of contracts, which may answer as much as they like. Of a result that is too large nothing
+// is read, as of a method that does not exist.
 func (c *client) doAny(ctx context.Context, e *endpoint, calls []*call) error {
 	err := c.do(ctx, e, calls...)
 	if !errors.Is(err, fetch.ErrTooLarge) {
@@ -168,7 +170,8 @@ func (c *client) doAny(ctx context.Context, e *endpoint, calls []*call) error {
 	return c.doAny(ctx, e, calls[half:])
 }
 
-// value decodes the result of an eth_call, as numbers for "words"; nil for a method that does not exist or reverts.
+// value decodes the result of an eth_call; nil for a method that does not exist or reverts. The type "words" is
+// all of the result as numbers.
 func (c *call) value(kind string) (any, error) {
 	if refused, ok := errors.AsType[*rpcError](c.err); ok && refused.isReverted() {
 		return nil, nil //nolint:nilnil // an absent method is no error

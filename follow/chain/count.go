@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// maxRecounts bounds how often the blocks of one proposal are read again: an unknown event may state votes.
+	// maxRecounts bounds how often the blocks of one proposal are read again because the contract counts other votes:
+	// it may count in a way that no event states.
 	maxRecounts = 3
-	// countDelay is how long after the end votes are counted: contracts may see their clock's blocks minutes later.
+	// countDelay is how long after the end of voting the votes are counted. Contracts on chains whose clock is
+	// another chain's see its blocks minutes later.
 	countDelay = 10 * time.Minute
 )
 

@@ -45,7 +45,8 @@ const (
 	eventOther eventKind = "other"
 )
 
-// layout is the kind and the parameters of an event. How many are indexed differs, and the topics of a log tell.
+// layout is the kind and the parameters of an event. Contracts differ in which are indexed: the number of topics
+// tells.
 type layout struct {
 	kind  eventKind
 	types []string
@@ -76,7 +77,8 @@ type event struct {
 	proposal string
 	// voter is the address of a voter, proposer the address of a new proposal's author.
 	voter, proposer string
-	// sides is the power of a vote in smallest units, as governorSides; parts is how its params may divide it.
+	// sides is the power of a vote in smallest units, in the order of governorSides; parts is how its params divide
+	// it, where they may. The contract's mode says which counts.
 	sides [3]*big.Int
 	parts *[3]*big.Int
 	// start and end are clock values; of a queued proposal, end is the earliest execution in seconds.
@@ -211,7 +213,8 @@ func (e *event) readParts(params []byte) {
 	}
 }
 
-// powers returns the power of a vote by side: from params in parts, or where the support is no side.
+// powers returns the power of a vote by side. A contract that counts in parts takes them from the params whatever
+// the support is; elsewhere they count only where the support is no side.
 func (e *event) powers(of rules) [3]*big.Int {
 	switch parts := e.parts; {
 	case parts == nil, !of.InParts && e.sides != [3]*big.Int{}:

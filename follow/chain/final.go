@@ -14,7 +14,8 @@ import (
 // maxLooks bounds how often blocks are read until an answer has nothing new.
 const maxLooks = 8
 
-// pollFinal reads the blocks that became final once more, mends what is held of them, and moves the final block.
+// pollFinal reads the blocks that became final once more, mends what is held of them, and moves the final block,
+// one range a call.
 func (c *Chain) pollFinal(ctx context.Context) (more bool, err error) {
 	at := c.at()
 	var final header
@@ -59,7 +60,8 @@ func ignoreBehind(err error) error {
 	return err
 }
 
-// lookAgain reads some blocks once more, and mends what is held. Up to final, proposals are not provisional.
+// lookAgain reads blocks once more, from the first up to the last or fewer, and mends what is held of them. final
+// is the block up to which proposals are not provisional.
 func (c *Chain) lookAgain(
 	ctx context.Context, e *endpoint, first, last, final uint64, cursor *records.FollowCursor,
 ) (blocks, error) {

@@ -53,7 +53,8 @@ type ballot struct {
 	withdrawn bool
 }
 
-// live returns the logs of blocks that stand, or, to withdraw what they stated, of the last block that was replaced.
+// live returns the logs that count: of blocks that stand, or, where none does, of the last block that was
+// replaced, so that what it stated can be withdrawn.
 func live(logs []records.ChainLog) (standing []records.ChainLog, withdrawn bool) {
 	standing = slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool { return l.Withdrawn })
 	slices.SortStableFunc(standing, func(a, b records.ChainLog) int {
@@ -127,7 +128,7 @@ func (p *proposal) apply(l records.ChainLog, e event) {
 	}
 }
 
-// pass adds a milestone once, but for extended voting and replaced actions: contracts repeat some.
+// pass adds a milestone. Contracts repeat some: the first counts, except for extended voting and replaced actions.
 func (p *proposal) pass(kind string, l records.ChainLog) {
 	repeated := func(m record.Milestone) bool {
 		return m.Type == kind && kind != "extended" && kind != record.ActionsChangedMilestone
@@ -183,7 +184,8 @@ func (p *proposal) execute(l records.ChainLog, actions []*record.Action) {
 	}
 }
 
-// setActions adds what a proposal executes to its record. Where a module counts the votes, that is not known.
+// setActions adds what a proposal executes to its record. A proposal whose votes a module counts states data of
+// the module instead, which says nothing.
 func (p *proposal) setActions(r *record.Proposal) {
 	if p.actions == nil {
 		return

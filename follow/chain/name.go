@@ -94,7 +94,8 @@ func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, sign
 	return results, nil
 }
 
-// askResolvers asks contracts that anybody may have made. One that no endpoint can answer for states nothing.
+// askResolvers asks contracts that anybody may have made, at a block whose state an endpoint has. A contract that
+// no endpoint can answer for, in time or in size, states nothing.
 func (c names) askResolvers(ctx context.Context, block string, methods []method) ([]any, error) {
 	said, held, err := c.client.askAt(ctx, block, methods...)
 	refused, is := errors.AsType[*rpcError](err)

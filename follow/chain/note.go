@@ -15,15 +15,17 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// note is what calls said about a proposal, and what follows. It outlives the process as a followed item.
+// note is what calls said about a proposal, and what was worked out from it. It outlives the process as a followed
+// item.
 type note struct {
 	Start, End moment
-	// Rules are of the block that created it; nil until known. Withdrawn is true if all such blocks were replaced.
+	// Rules are the rules at the block that created the proposal; nil until known. Withdrawn is true if all blocks
+	// that stated it were replaced.
 	Rules     *rules `json:",omitempty"`
 	Withdrawn bool   `json:",omitempty"`
-	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was asked after the start.
-	// It is asked again while voting may change it, and as of the block in which voting ended: QuorumEnd is that
-	// end.
+	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was asked after the start:
+	// before, it does not say. It is asked again while voting may change it, and a last time as of the block in which
+	// voting ended: QuorumEnd is that end.
 	Quorum      string `json:",omitempty"`
 	QuorumKnown bool   `json:",omitempty"`
 	QuorumEnd   string `json:",omitempty"`
@@ -35,13 +37,16 @@ type note struct {
 	Deadline bool `json:",omitempty"`
 	// Elsewhere is true if the clock counts the blocks of a chain that is not named: no time is known.
 	Elsewhere bool `json:",omitempty"`
-	// Executed is the timelock's execution that the Governor did not notice, Undated if no log says when it was.
+	// Executed is the execution by the timelock that the Governor did not notice; nil for none. Undated is true while
+	// no log says when it was.
 	Executed *record.Milestone `json:",omitempty"`
 	Undated  bool              `json:",omitempty"`
-	// Counted is true once the votes agreed with the contract's count, or it states none; Recounts counts the others.
+	// Counted is true once the votes held agreed with the contract's count, or the contract stated none; Recounts is
+	// how often they did not.
 	Counted  bool `json:",omitempty"`
 	Recounts int  `json:",omitempty"`
-	// Stated is the contract's count in smallest units, as governorSides, where it differs from the votes held.
+	// Stated is the contract's count in smallest units, in the order of governorSides, where it differs from the
+	// votes held.
 	Stated []string `json:",omitempty"`
 	// SupplyAsked is the start for which the token was asked for its supply.
 	SupplyAsked string `json:",omitempty"`
@@ -143,7 +148,8 @@ func (c consultant) settle(ctx context.Context, m *moment, value *big.Int, secon
 	})
 }
 
-// estimate estimates the time of a block to come; an earlier estimate stays unless it is off by a hundredth.
+// estimate estimates the time of a block to come. An earlier estimate stays unless it is off by more than a
+// hundredth of the time left.
 func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 	const mostBlocks = 1 << 40 // beyond it no estimate is a time
 	if ahead > mostBlocks {
@@ -232,7 +238,8 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 	return renewed, nil
 }
 
-// countsElsewhere reports whether the start of a vote is no block of this chain: before its creation, or yet to come.
+// countsElsewhere reports whether the start of a vote is no block of this chain, which is its clock by the
+// settings: it is before the block that created the proposal, or to come although voting has begun.
 func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 	if c.clockClient != c.client || seconds {
 		return false
@@ -271,8 +278,9 @@ func endIn(deadline any) *big.Int {
 	return nil
 }
 
-// setFinalQuorum takes the quorum as of the block in which voting ended, the same for every caller at any time. Without
-// its state, the present one is as good unless the contract has changed since: then the known one stays.
+// setFinalQuorum takes the quorum as of the block in which voting ended, the same for every caller at any time.
+// Where no endpoint has its state, the present quorum is as good unless the contract has changed since: then the
+// known one stays.
 func (c consultant) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(pollerFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
@@ -383,7 +391,8 @@ func (n *note) setQuorum(said []any, id string, now time.Time) {
 	n.QuorumKnown = n.QuorumKnown || n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(behind).Before(now)
 }
 
-// findExecution dates an execution without the Governor: of the operation scheduled just before queueing.
+// findExecution dates the execution of a proposal that the timelock executed without its Governor: the operation
+// that was scheduled just before the proposal was queued.
 func (c consultant) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
 	n.Executed, n.Undated = nil, n.State == "executed" && p.reached != "executed" && p.queued != nil
 	if !n.Undated {
@@ -439,7 +448,8 @@ func (c consultant) loadNotes(ctx context.Context) error {
 	return nil
 }
 
-// announce stores an empty note for each new proposal before its record: without its note, the contract is asked.
+// announce stores an empty note for each new proposal before its record: where the note itself is not written, the
+// contract is asked again.
 func (c consultant) announce(ctx context.Context, g *governor, proposals []proposal) error {
 	proposals = slices.DeleteFunc(slices.Clone(proposals), func(p proposal) bool { return g.note(p.id).stored })
 	err := records.WriteFollowedItems(ctx, c.journal.Warehouse, warehouse.Values(proposals, func(p proposal) records.FollowedItem {

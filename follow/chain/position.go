@@ -17,7 +17,8 @@ type position struct {
 	// final is the last block that was read twice and is not replaced any more.
 	final block
 	tip   block
-	// held are the blocks from final to tip whose hashes are compared: with logs, last of a range, the head.
+	// held are the blocks from final to tip by whose hash a reorganization is noticed, ascending: those with logs,
+	// the last one of each range, the head.
 	held []block
 	// orphaned is the highest block read of a replaced branch; 0 once the new branch is read.
 	orphaned uint64
@@ -106,7 +107,8 @@ func (c *Chain) begin(ctx context.Context) error {
 	return nil
 }
 
-// readSince returns since when each contract is read: from now on where the last blocks were read without it.
+// readSince returns since when each contract is read: from now on where blocks up to the final one were read
+// without it.
 func (c *Chain) readSince(final finalPosition) map[string]uint64 {
 	since := map[string]uint64{}
 	for _, g := range c.governors {
@@ -135,7 +137,8 @@ func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 	return nil
 }
 
-// firstFinal returns the final block at which reading begins: the cursor's, or the present one, which becomes it.
+// firstFinal returns the final block at which reading begins: the cursor's, or the present one, which becomes the
+// cursor before anything is read.
 func (c *Chain) firstFinal(ctx context.Context) (final finalPosition, err error) {
 	if cursor := c.cursor(pollerFinal); cursor.Position != "" {
 		return final, cursor.ReadPosition(&final)

@@ -28,7 +28,8 @@ const (
 type askedPowers struct {
 	at    time.Time
 	block uint64
-	// differed is true if its logs did not come to the answers, silent if they did not twice: locked votes.
+	// differed is true if its logs did not come to the answers, silent if they did not twice in a row: locked votes
+	// lose power without a log.
 	differed, silent bool
 }
 
@@ -55,8 +56,9 @@ func (c tokens) readPowers(ctx context.Context) (failed error) {
 	return errors.Join(failed, err)
 }
 
-// statedPowers returns the powers of the first delegates of a token that its contract states otherwise than they are
-// held. Of a silent token it returns all, and none for the zero address: earlier statements are unknown by now.
+// statedPowers returns the powers of the first delegates of a token that its contract states otherwise than they
+// are held as of a block. Of a silent token it returns all powers, and none for the zero address: earlier
+// statements are unknown by now.
 func (c tokens) statedPowers(ctx context.Context, g *governor, as block) ([]record.Record, error) {
 	asked, count := &g.delegating.asked, govrules.FirstDelegates
 	if asked.silent {

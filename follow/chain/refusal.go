@@ -82,7 +82,8 @@ func (e *rpcError) isLimit() bool {
 	return e.Code == limitCode && !ofRange
 }
 
-// isUnderstood reports an error about the call, not only that the endpoint does not answer now.
+// isUnderstood reports an error that says more than that the endpoint does not answer now: the call is wrong, or
+// what it asks for is not there or too much.
 func (e *rpcError) isUnderstood() bool {
 	switch e.Code {
 	case -32700, -32600, -32601, -32602:

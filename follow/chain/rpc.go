@@ -119,7 +119,8 @@ func (c *client) identify(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// do makes calls in their order, as batches where the endpoint takes them. A refused call has an error of its own.
+// do makes calls in their order, as batches where the endpoint takes them. The error is a request's; each call has
+// its own.
 func (c *client) do(ctx context.Context, e *endpoint, calls ...*call) error {
 	for len(calls) > 0 {
 		some := calls[:min(len(calls), maxBatch)]
@@ -210,7 +211,8 @@ func limitOf(answers []answer, calls []*call) string {
 	return ""
 }
 
-// parseAnswers reads the answers to calls: errBatchRefused for one error for a batch, in an array from geth.
+// parseAnswers reads the answer to a number of calls: an array, or an object. The error is errBatchRefused when
+// one error answers a batch, which geth puts into an array.
 func parseAnswers(body []byte, calls int) ([]answer, error) {
 	var answers []answer
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {

@@ -35,6 +35,7 @@ type rules struct {
 	UnknownSides, UnknownQuorum bool
 }
 
+// outdated reports rules that were learned before the order of parts was.
 func (r *rules) outdated() bool { return r.InParts && r.ForFirst == nil }
 
 // amount returns smallest units as voting power.
@@ -42,6 +43,7 @@ func (r *rules) amount(units *big.Int) (power decimal.Decimal, rounded bool, err
 	return governance.ParsePower(decimal.NewFromBigInt(units, -int32(r.Decimals)).String())
 }
 
+// rulesOf returns the rules of a proposal: the head's while its own are not known.
 func (g *governor) rulesOf(id string) rules {
 	if n := g.notes[id]; n != nil && n.Rules != nil {
 		return *n.Rules

@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxHeadAge is how old the newest block may be: five blocks of the slowest chain.
+// maxHeadAge is how old the newest block may be: above it, five blocks of the slowest chain are missing.
 const maxHeadAge = time.Minute
 
 // tip is the poller of blocks that are not final.
@@ -84,7 +84,8 @@ func (c tip) readTip(ctx context.Context, e *endpoint, newest *header) (more boo
 	return true, nil
 }
 
-// maxBelow is how far a present head may be below the tip, by less than the blocks of maxHeadAge.
+// maxBelow is how far a head of the present may be below the tip: an endpoint may be behind another one, by less
+// than the blocks of maxHeadAge.
 const maxBelow = 1000
 
 // isFarBelow reports whether a head of the present is further below a block that was read than any delay explains.

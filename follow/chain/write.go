@@ -38,7 +38,8 @@ type place struct {
 
 func placeOf(l records.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
 
-// write stores logs, computes the records that they are about, and commits these. The first cursor counts stale logs.
+// write stores logs, computes the records that they are about, and commits these with cursors. The number of
+// withdrawn logs is added to the first cursor.
 func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowCursor) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -198,7 +199,8 @@ func (c *Chain) isRefused(ctx context.Context, g *governor, err error) bool {
 	return is
 }
 
-// note returns the keys that rows are about, and those of changed proposals. It notes which are above the final block.
+// note returns the keys that rows are about, and the keys of proposals whose facts changed. It notes in the
+// position which proposals have logs above the final block.
 func (c *Chain) note(rows []records.ChainLog, ch change) (keys, changed map[records.ChainLogKey]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,7 +244,8 @@ func (c *Chain) executable(address string) (ids []string) {
 	return ids
 }
 
-// recordsOf returns the records of a Governor: the source, proposals, ballots.
+// recordsOf returns the records of a Governor: the source, proposals, ballots. What cannot be represented is
+// rejected.
 func (c *Chain) recordsOf(
 	g *governor, proposals []proposal, byKey map[records.ChainLogKey][]records.ChainLog, final uint64,
 ) (records []record.Record) {

@@ -11,7 +11,8 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// maxCategoryLevels bounds how deep categories are nested, which Discourse does three levels deep, maxCategories all.
+// maxCategoryLevels bounds how deep categories are nested, which Discourse does three levels deep at most;
+// maxCategories bounds their number.
 const maxCategoryLevels, maxCategories = 8, 10_000
 
 func (l *pollers) readCategories(ctx context.Context) (bool, error) {

@@ -87,7 +87,8 @@ type pollers struct {
 	swept      []string
 	sweepBegan time.Time
 	page       int
-	// absurd is the last refused post. missed counts the topics that sweeps found since new posts were seen.
+	// absurd is the id of the last refused post. missed counts the topics that sweeps found since new posts were
+	// seen.
 	absurd fetch.Count
 	missed atomic.Uint64
 	// queued is what the sweep fetches next; nil for nothing.

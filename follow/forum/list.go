@@ -73,8 +73,9 @@ type listedPage struct {
 	topics []string
 }
 
-// list returns a page of topics of the whole forum in an order: "activity", "created", or "created&ascending=true".
-// Topics move between pages, which are offsets. Topics of restricted categories are withheld.
+// list returns a page of topics of the whole forum in an order: "activity", "created", or
+// "created&ascending=true". more is true if there are further pages. Pages are offsets: topics move between them.
+// Topics of restricted categories are withheld.
 func (l *pollers) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
 	restricted, err := l.restrictedCategories(ctx)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// missingFor is how long a topic must be gone before it is withdrawn, askAgain the time between two looks.
+// missingFor is how long a topic must be gone before it is withdrawn: a little less than the hour within which it
+// is. askAgain is the time between two looks at it.
 const missingFor, askAgain = 50 * time.Minute, 10 * time.Minute
 
 // missingPosition has the topics that the forum says are gone.

@@ -17,7 +17,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// directoryPages and directoryUsers bound what Discourse shows of its directory in one order, and of users in a page.
+// directoryPages bounds the pages that Discourse shows of its directory in one order, directoryUsers those on a
+// page.
 const directoryPages, directoryUsers = 11, 50
 
 // namesPosition has the field that was read last; empty for none.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// sweepAfter is the time between two sweeps, youngAfter between two readings of young topics.
+	// sweepAfter is the time between two sweeps, youngAfter between two readings of the first posts of young topics.
 	sweepAfter, youngAfter = 24 * time.Hour, time.Hour
 	// youngFor is how long a topic is young.
 	youngFor = 30 * 24 * time.Hour
@@ -29,8 +29,9 @@ type sweepPosition struct {
 	Young time.Time `json:"young"`
 }
 
-// sweep compares a page of all topics with what is held, once a day, from the oldest on. After the last page it fetches
-// what is held and was on no page. In between, it fetches young topics again.
+// sweep compares a page of all topics with what is held, once a day, from the oldest on. It goes on after an error
+// where it stopped. After the last page it fetches what is held and was on no page. In between, it fetches young
+// topics again.
 func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	var at sweepPosition
 	cursor := l.cursor(pollerSweep, &at)

@@ -24,20 +24,21 @@ const commitSize = 10
 type fetched struct {
 	// gone are topics that are deleted, or so the forum says.
 	gone []string
-	// old are the topics whose answers came from the forum's cache, with the number of the newest post in each.
+	// old are the topics whose answers came from the forum's cache and may be a minute old, with the number of the
+	// newest post in each.
 	old map[string]fetch.Count
 	// failed are the topics that the forum failed to answer.
 	failed map[string]bool
 }
 
-// lacks reports whether a topic is to be fetched again.
+// lacks reports whether a topic is to be fetched again: the forum's cache was behind, or the forum failed.
 func (f fetched) lacks(id string) bool {
 	_, isOld := f.old[id]
 	return isOld || f.failed[id]
 }
 
-// fetch fetches topics whole, and commits their records. A topic that the forum fails to answer is rejected: it holds
-// up no other, and is asked for again.
+// fetch fetches topics whole, with a pause between two, and commits their records. A topic that the forum fails to
+// answer is rejected: it holds up no other, and is asked for again.
 func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
 	found, failed := fetched{old: map[string]fetch.Count{}, failed: map[string]bool{}}, false
 	for chunk := range slices.Chunk(ids, commitSize) {

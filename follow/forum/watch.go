@@ -100,7 +100,8 @@ func (p watchPosition) isBumped(t listed, held *record.Topic, now time.Time) boo
 	return moved && (held.LastPostAt == nil || int64(*held.LastPostAt) != bumped)
 }
 
-// goesOn reports whether the next page may have topics bumped since the last time; none has the first time.
+// goesOn reports whether the page after one may have topics bumped since the last time. The first time no page
+// has.
 func (p watchPosition) goesOn(topics []listed, now time.Time) bool {
 	newest := p.newest(now)
 	for _, t := range topics {

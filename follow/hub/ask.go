@@ -77,7 +77,8 @@ type said struct {
 	} `json:"errors"`
 }
 
-// send sends a request once. The hub answers what it cannot read with HTTP 500 too: the body comes before the status.
+// send sends a request once. The hub answers invalid requests and rows that it cannot read with HTTP 500 too: the
+// body comes before the status.
 func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	if h.APIKey != "" {
@@ -135,7 +136,8 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	return nil, &refusedError{fetch.Clip(first.Message)}
 }
 
-// isWithheld reports whether the last answers lack what was created at a time, nil for unknown.
+// isWithheld reports whether the last answers lack what was created at a time, nil for unknown, whether or not it
+// exists.
 func (h *Hub) isWithheld(created *governance.Timestamp) bool {
 	const moves = 24 * time.Hour // as time passes
 	before := h.withheld.Load()

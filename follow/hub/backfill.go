@@ -58,6 +58,7 @@ func (at backfillPosition) in(phase string) backfillPosition {
 	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld, Since: at.Since, Anew: at.Anew}
 }
 
+// beginAnew begins the backfill anew of spaces whose messages passed while they were not followed.
 func (p *reader) beginAnew(ctx context.Context) error {
 	var log logPosition
 	p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &log)
@@ -125,7 +126,8 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	return true, err
 }
 
-// backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next.
+// backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next. more is false
+// when everything is read.
 func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -192,7 +194,8 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	return err
 }
 
-// backfillProposals reads the next page of a space's proposals, newest first, of equal times maybe several.
+// backfillProposals reads the next page of a space's proposals, newest first. Those of equal time may fill
+// several.
 func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor, at := p.past(space)
 	variables := map[string]any{"spaces": []string{space}}
@@ -349,7 +352,8 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 	return err
 }
 
-// fillQueue lists the proposals of a space whose votes were not read, newest first, without old ones with none.
+// fillQueue lists the proposals of a space whose votes were not read yet, newest first, and how many votes that
+// makes. One that is long over without a vote has none to read.
 func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {

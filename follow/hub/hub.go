@@ -34,7 +34,8 @@ const (
 	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
 )
 
-// Pace is how often a hub may be asked: it allows an address 100 requests in any minute.
+// Pace is how often a hub may be asked: it allows an address 100 requests in any minute, of which the burst is a
+// part.
 func Pace(keyed bool) fetch.Pace {
 	if keyed {
 		return fetch.Pace{Requests: 300, Burst: 30, Per: time.Minute}
@@ -59,7 +60,8 @@ type Options struct {
 type Hub struct {
 	Options
 
-	// withheld is the time before which the last restricted answer has nothing; 0 for an answer that has all.
+	// withheld is the time in seconds before which the last restricted answer has nothing, because the key has no
+	// access to the past; 0 for an answer that has all.
 	withheld atomic.Int64
 }
 

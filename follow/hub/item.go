@@ -20,7 +20,8 @@ const (
 	minRevealPause = 10 * time.Minute
 )
 
-// walksAfterFinal are the times after the final scores at which all votes are read: powers change until then.
+// walksAfterFinal are the times after the final scores at which all votes are read: powers change for a while
+// after.
 func walksAfterFinal() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
 
 // note is what is remembered of a proposal. Times are in seconds since 1970, 0 for never.
@@ -29,7 +30,8 @@ type note struct {
 	Final int64 `json:"final,omitempty"`
 	// Walked is when the last complete walk over the votes began.
 	Walked int64 `json:"walked,omitempty"`
-	// Lack is the number of votes stated at that walk that could not be held: encrypted, or no record.
+	// Lack is the number of votes stated at that walk that could not be held: encrypted ones, and those that are no
+	// record.
 	Lack uint64 `json:"lack,omitempty"`
 	// Shutter is true for a proposal whose votes are encrypted until it is over.
 	Shutter bool `json:"shutter,omitempty"`
@@ -55,7 +57,8 @@ type item struct {
 	encrypted bool
 	// content is a hash of the proposal as written last; 0 for unknown.
 	content uint64
-	// votes is the stated number at the last look, previous at that before, even one equal to the votes held.
+	// votes is the number of votes stated at the last look, previous at the look before, and even one that the votes
+	// held agree with.
 	votes, previous, even uint64
 	// changed is true for a note that is not written.
 	changed bool

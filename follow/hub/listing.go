@@ -65,8 +65,8 @@ func (p *reader) listing(ctx context.Context, space string) (heads map[string]pr
 	return heads, trusted && err == nil && found != nil && found.ProposalsCount == 0, err
 }
 
-// takeDeletions withdraws at once what messages state to be deleted, without its name: what a whole listing of the
-// space lacks. Where that is more than was deleted, a second look decides.
+// takeDeletions withdraws at once what messages state to be deleted. They do not name the proposal: it is what a
+// whole listing of the space lacks. Where that is more than was deleted, a second look decides.
 func (p messageLog) takeDeletions(ctx context.Context, space string, most int) error {
 	_, _, gone, err := p.findDeleted(ctx, space)
 	if err != nil || len(gone) > most {
@@ -114,7 +114,8 @@ func (p *reader) miss(id string) bool {
 	return true
 }
 
-// withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole listing of their space lacks.
+// withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole listing of their space
+// lacks now. Without one, they wait until they are missed again.
 func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}

@@ -44,7 +44,8 @@ type message struct {
 // messageLog is the poller of the hub's log.
 type messageLog struct{ *reader }
 
-// pollLog reads the messages after the cursor, which stays a minute behind: numbers may show later than greater ones.
+// pollLog reads the messages after the cursor. Numbers may be missing, and may show later than greater ones: the
+// cursor stays a minute behind, and what is known is skipped.
 func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -99,8 +100,8 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// readLog reads the messages after a number, and the number of the newest; 0 for none or unknown. full is true if there
-// may be more. What an unreadable message states, the watch and the sweep find.
+// readLog reads the messages after a number, and the number of the newest; 0 for none or unknown. full is true if
+// there may be more. A message that cannot be read holds up no other: the watch and the sweep find what it states.
 func (p messageLog) readLog(ctx context.Context, f *findings, after int64) (messages []message, newest int64, full bool, err error) {
 	var read page
 	variables := map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst}
@@ -263,6 +264,7 @@ func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []me
 	return p.readSpaces(ctx, f, slices.Sorted(maps.Keys(spaces)))
 }
 
+// readAndAdopt reads proposals, and gives the items among them what states them.
 func (p messageLog) readAndAdopt(ctx context.Context, f *findings, ids []string, origins map[string]string) error {
 	if _, err := p.readProposals(ctx, f, ids, origins); err != nil {
 		return err

@@ -72,8 +72,8 @@ func withSpellings(ids []string) []string {
 	return all
 }
 
-// readSpaces adds spaces to the findings, and notes those that are not known. One that was, and one that takes the
-// others along, is asked for once more by itself.
+// readSpaces adds spaces to the findings, and notes those that the hub does not know. One that it had known is
+// asked for once more by itself, as is one that it cannot answer whole: it would take the others along.
 func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		asked := withSpellings(batch)
@@ -158,7 +158,7 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 			sweep.SetPosition(sweepPosition{}) // what was withdrawn is read again
 			cursors = append(cursors, sweep)
 		}
-		notes = append(notes, p.journal.Note(sourceRef(id), "", n))
+		notes = append(notes, p.journal.Note(sourceRef(id), "", n)) // the note of a space has no id
 		cursor := p.spaceCursor(id, backfillPoller)
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)

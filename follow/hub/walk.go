@@ -37,13 +37,14 @@ type walk struct {
 	// from and skip are where the next page begins: a time, and a number of votes of that very second.
 	from int64
 	skip int
-	// ids has hashes of the votes' ids, voters hashes of voters with the seconds of their last; listed counts all.
+	// ids has hashes of the ids that the pages had, voters hashes of the voters with the times of their last votes,
+	// in seconds. listed counts the votes of all pages.
 	ids    map[uint64]bool
 	voters map[uint64]int64
 	listed uint64
 	// waiting counts the encrypted votes, and rejected those that are no record.
 	waiting, rejected uint64
-	// hole says what cannot be read; empty for nothing. unread is true if a row was no vote of the proposal.
+	// hole says what cannot be read; empty for nothing. unread is true if a row could not be told to be a vote of it.
 	hole   string
 	unread bool
 	// read is true after the last page.
@@ -57,7 +58,8 @@ func (p *reader) newWalk(poller string, d due) *walk {
 	}
 }
 
-// step reads a page, and after the last withdraws what the hub has no more. After an error it tries the page again.
+// step reads a page, and after the last withdraws what the hub has no more. After an error, the next step tries
+// the same page again.
 func (w *walk) step(ctx context.Context) (more bool, err error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -269,8 +271,8 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 type closer struct{ *reader }
 
 // walkClosed reads all votes of the proposals whose scores are final, and again an hour and a day later: powers
-// change in place, and votes of the last minute reach the log late. It also makes the walks that other pollers ask
-// for, and withdraws what was deleted. Each run reads one page.
+// change in place, and votes of the last minute reach the log late. Encrypted votes are read until none is left.
+// It also makes the walks that other pollers ask for, and withdraws what was deleted. Each run reads one page.
 func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
 	if err := p.nextWalk(ctx); p.walking == nil {
 		return false, err
@@ -295,7 +297,8 @@ func (p *reader) putOff(w *walk, err error) bool {
 	return true
 }
 
-// nextWalk withdraws what was deleted, and sets walking to the next walk. An error there holds up no walk.
+// nextWalk withdraws what was deleted, and sets walking to the next walk, if none is in progress. An error of the
+// first holds up no walk.
 func (p closer) nextWalk(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()

@@ -12,6 +12,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// crossCheck refuses values that are valid alone and contradict others.
 func (p *parser) crossCheck(file File) {
 	const exampleContact = "you@example.org" // the contact of the file that users copy
 	if file.Contact == exampleContact {

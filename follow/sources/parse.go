@@ -163,6 +163,7 @@ func (p *parser) table(path string, node *yaml.Node, into reflect.Value) {
 	}
 }
 
+// object sets the fields of a struct. Where one of them is enough, the value alone is accepted.
 func (p *parser) object(path string, node *yaml.Node, into reflect.Value) {
 	fields := fieldsOf(into.Type())
 	for _, f := range fields {

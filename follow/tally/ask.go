@@ -19,7 +19,8 @@ var queries embed.FS
 const (
 	// maxPage is the largest page that the API answers.
 	maxPage = 20
-	// maxPages bounds the pages of an organization's proposals, and maxVotePages those of a proposal's votes.
+	// maxPages bounds the pages of proposals of one organization, maxVotePages of votes on one proposal: none has as
+	// many.
 	maxPages, maxVotePages = 1000, 100_000
 )
 
@@ -36,7 +37,8 @@ func (e *queryError) Error() string { return e.message }
 
 const queryVotes = "votes"
 
-// answer is the value of an answer's root field, and what went wrong with nodes of its page, by their index.
+// answer is the value of the root field of an answer. incomplete has what went wrong with nodes of a page, by
+// index: what they lack is unknown.
 type answer struct {
 	value      json.RawMessage
 	incomplete map[int]error
@@ -137,7 +139,8 @@ type page struct {
 	unread []string
 }
 
-// page asks for a page of proposals or votes, newest first. Nodes that could not be read at upstream are rejected.
+// page asks for a page of proposals or votes, newest first. Nodes of which something could not be read at upstream
+// are rejected: what is held of them stays.
 func (o *organization) page(ctx context.Context, name string, filters map[string]any, after string) (page, error) {
 	input := map[string]any{
 		"filters": filters, "page": map[string]any{"limit": maxPage},

@@ -157,7 +157,7 @@ func (o *organization) note(ctx context.Context, changes map[string]func(*note))
 	return err
 }
 
-// readNewest reads the newest proposals, page by page until one is known; the first time, one page.
+// readNewest reads the newest proposals, page by page until one is known. The first time it reads one page.
 func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err

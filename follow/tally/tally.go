@@ -89,7 +89,7 @@ type organization struct {
 
 	// mu guards what the pollers share.
 	mu sync.Mutex
-	id string
+	id string // empty before the first request
 	// notes are what is remembered of each proposal, by its id; nil before they are read.
 	notes map[string]note
 	// seen are hashes of the last answer for each proposal.
@@ -97,7 +97,8 @@ type organization struct {
 	// behind is true of the Governors, by id, that the endpoint says lag behind their chain.
 	behind map[string]bool
 
-	// What follows belongs to poller backfill: after is the cursor of the walk over proposals, walk that over votes.
+	// What follows belongs to poller backfill alone. after is the cursor of the walk over all proposals, and walk the
+	// walk over the votes of one.
 	after string
 	walk  *walk
 	// pages is the number of pages that the walk over all proposals has read.

@@ -37,7 +37,8 @@ type votes struct {
 	unread []string
 }
 
-// takeVotes reads votes on a proposal, without pending ones, which may arrive from another chain, and other nodes.
+// takeVotes reads votes on a proposal. Pending ones, which become plain when they arrive from another chain, and
+// nodes of other types are left out.
 func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got votes) {
 	for _, text := range nodes {
 		var said struct {
@@ -130,7 +131,7 @@ func ref(id string) record.ProposalRef {
 // walk is a reading of all votes of a proposal, newest first.
 type walk struct {
 	proposal string
-	// stated is the number of votes that the proposal stated when the walk began, first the newest then.
+	// stated is the number of votes that the proposal stated when the walk began, first the newest vote then.
 	stated uint64
 	first  string
 	// closed is true if voting had ended when it began.
@@ -142,12 +143,13 @@ type walk struct {
 	unread bool
 }
 
-// most is the number of pages after which a walk without an end ends. Votes may arrive while it goes on.
+// most is the number of pages after which a walk ends although the list goes on. Votes may arrive during the walk.
 func (w *walk) most() int {
 	return int(min(2*min(w.stated, maxVotePages*maxPage)/maxPage+100, maxVotePages))
 }
 
-// nextWalk returns a walk over the votes of the newest proposal that closed, or has an unexplained number of them.
+// nextWalk returns a walk over the votes of the newest proposal that needs one: it has closed since its votes were
+// last read, or their number is not explained. It is nil if no proposal does.
 func (o *organization) nextWalk() *walk {
 	now := o.Clock.Now()
 	due := o.choose(func(n note) bool {

@@ -20,7 +20,7 @@ type Token struct {
 	Limits []uint32
 	Scopes []string
 	// Hash is the SHA-256 of the token, PreviousHash of the token before its last rotation, which is valid until
-	// PreviousUntil. These are zero, or the Unix epoch, if it has not been rotated.
+	// PreviousUntil. Without a rotation PreviousHash is zero, and PreviousUntil zero or the Unix epoch.
 	Hash          [32]byte `ch:"verifier"`
 	PreviousHash  [32]byte `ch:"previous_verifier"`
 	PreviousUntil time.Time
@@ -30,7 +30,8 @@ type Token struct {
 	RevokedAt *time.Time
 }
 
-// Accounts is what a warehouse holds of callers. What it holds is written at once, and no batch has it.
+// Accounts is what a warehouse holds of callers: tokens, usage, payments, webhooks and keys. Its rows are written
+// at once, outside of batches.
 type Accounts struct{ w *warehouse.Warehouse }
 
 // NewAccounts returns the accounts of a warehouse.

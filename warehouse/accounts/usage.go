@@ -21,7 +21,7 @@ type Usage struct {
 	governance.UsageCounts
 }
 
-// PutUsage writes the counts of sessions since their start. Earlier counts, again, change nothing.
+// PutUsage writes the counts of sessions since their start. Writing equal or earlier counts again changes nothing.
 func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO usage_counts (token_id, day, route, session,
 		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage", counts,
@@ -31,7 +31,8 @@ func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 		})
 }
 
-// UsageBetween returns the usage of some tokens, or of all for none, from the day first to last, inclusive.
+// UsageBetween returns the usage of some tokens, or of all if none are named, summed over sessions, from the day
+// first to the day last, inclusive.
 func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
 	ids := warehouse.NonNilTexts(tokenIDs)
 	return warehouse.Find[Usage](ctx, a.w, "read usage", sqlText("usage_between"),

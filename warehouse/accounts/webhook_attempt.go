@@ -15,8 +15,8 @@ type WebhookAttempt struct {
 	EndpointID, MessageID string
 	MessageType           string
 	At                    time.Time // when it began
-	Attempt               uint32    // of the message, from 1
-	Status                uint16    // of the answer, by HTTP; 0 for none
+	Attempt               uint32    // counts the attempts for the message, from 1
+	Status                uint16    // HTTP status of the answer; 0 for none
 	DurationMS            uint32    `ch:"duration_ms"`
 	Error                 string    // why it failed; empty for a success
 }

@@ -35,7 +35,7 @@ const (
 	// MaxMessageAge is how long ago something may have happened to be sent. Deliveries are
 	// kept twice as long, so that none is queued again.
 	MaxMessageAge = 30 * 24 * time.Hour
-	// maxBodyAge bounds how far back the rows of messages are looked for, beyond what deliveries are kept.
+	// maxBodyAge bounds how far back the rows of messages are looked for. It is longer than deliveries are kept.
 	maxBodyAge = 4 * MaxMessageAge
 )
 
@@ -54,7 +54,8 @@ type Message struct {
 
 // MessageQuery selects messages. They come in order of time, then id.
 type MessageQuery struct {
-	// After and Through, inclusive, bound when a message was written or became visible, in microseconds.
+	// After, exclusive, and Through, inclusive, bound when a message was written or became visible, in
+	// microseconds.
 	After, Through int64
 	// Since is the earliest time of a message.
 	Since time.Time

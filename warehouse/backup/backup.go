@@ -318,7 +318,8 @@ func (s *session) checkAllMetadata(ctx context.Context, m Manifest) error {
 	return nil
 }
 
-// checkMetadata checks one shard's list of files where the server reads it, and returns their bytes here.
+// checkMetadata checks the list of files of one shard where the server reads it, and returns the number of bytes
+// that they have in this backup.
 func (s *session) checkMetadata(ctx context.Context, m Manifest, shard int) (stored int64, err error) {
 	list, err := s.written().read(ctx, shardKey(m.Name, shard)+metadataFile)
 	if err != nil {

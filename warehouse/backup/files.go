@@ -22,7 +22,8 @@ const (
 	maxListBytes = 128 << 20
 )
 
-// FileList is the list of a backup's files: the signature of the manifest covers it, and it every file.
+// FileList is the list of a backup's files: the signature of the manifest covers the list, and the list every
+// file.
 type FileList struct {
 	// Bytes and SHA256 are size and hash of the list.
 	Bytes  int64  `json:"bytes"`
@@ -155,7 +156,8 @@ func size(files []object) (total int64) {
 	return total
 }
 
-// checkFiles compares a backup where the server reads it with its list: those files, and no others.
+// checkFiles compares a backup where the server reads it with its list: those files, and no others, with their
+// content.
 func (s *session) checkFiles(ctx context.Context, m Manifest, files []storedFile) error {
 	found, err := serverFiles(ctx, s.written(), m.Name)
 	if err != nil {

@@ -48,7 +48,8 @@ type Manifest struct {
 	// Schema is the number of the last migration of the version that made it: this version and
 	// later ones restore it, also where a later one has changed the tables before.
 	Schema int `json:"schema"`
-	// Applied is the number of the last migration that had changed the tables; 0 if not stated.
+	// Applied is the number of the last migration that had changed the tables, also by a later version; 0 if not
+	// stated.
 	Applied  int    `json:"applied,omitempty"`
 	Database string `json:"database"`
 	// StartedAt is when the snapshot was made, FinishedAt when the copy was complete.

@@ -23,7 +23,8 @@ const (
 	maxDepth = 4
 )
 
-// isElement reports whether BACKUP writes an element there. Another one may name any place to the server.
+// isElement reports whether BACKUP writes an element inside of parents. Another one may name a place that the
+// server reads from or writes to.
 func isElement(parents, name string) bool {
 	switch parents {
 	case "":

@@ -13,8 +13,8 @@ import (
 // Correction is one change of a published result.
 type Correction struct {
 	governance.Correction
-	Ref record.RefHash `ch:"-"` // which Corrections does not set
-	// FromRevision is that of the publication that was corrected, Revision of the one that corrected it.
+	Ref record.RefHash `ch:"-"` // Corrections does not set it
+	// FromRevision is the revision of the publication that was corrected, Revision of the one that corrected it.
 	FromRevision, Revision uint64
 }
 

@@ -92,8 +92,9 @@ func queryCounted(
 // the number of rows of voters with a single row.
 type countedRows[V any] func(driver.Rows, error) (values map[record.RefHash]V, single map[record.RefHash]uint64, _ error)
 
-// counted reads values of proposals by the named query, comparing the rows of repeated voters alone. The table is
-// merged for all if there are too many of these, or for proposals whose ballots arrived meanwhile.
+// counted reads values of proposals by the named query. It compares only the rows of repeated voters. The table is
+// merged for all proposals if there are too many such voters, or for proposals whose ballots arrived between its
+// two queries.
 func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
 	voters, err := readRepeatedVoters(ctx, w, refs)
 	if err != nil {

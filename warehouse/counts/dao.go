@@ -21,7 +21,8 @@ type DAOTotals struct {
 	// Votes and Power are the number and the voting power of the ballots that count.
 	Votes uint64          `ch:"total_votes"`
 	Power decimal.Decimal `ch:"total_power"`
-	// Started counts the proposals with votes to expect, of which Ready have some, Covered all of upstream's.
+	// Started counts the proposals on which votes are expected. Of these, Ready have ballots and Covered have
+	// every ballot that upstream has.
 	Started, Ready, Covered uint64
 	// CreatedAt and VotedAt are the latest known times of a proposal's creation and of a ballot; nil for none.
 	CreatedAt *governance.Timestamp `ch:"latest_created_at"`

@@ -26,13 +26,13 @@ type ProposalState struct {
 	// WithdrawnFrom is the DAO that a withdrawn proposal belongs to, whose Identity.DAOID is
 	// empty, so that it is part of no DAO. It is empty for all others.
 	WithdrawnFrom string
-	// Lifecycle, Outcome and Coverage, that of the ballots, are as the API shows them.
+	// Lifecycle, Outcome and Coverage, which is of the ballots, are as the API shows them.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
 	Coverage  governance.Coverage
 	// VoteReady reports whether the vote summary has numbers.
 	VoteReady bool
-	Votes     uint64 // the ballots that are held
+	Votes     uint64 // the number of ballots that are held
 	Power     decimal.Decimal
 	// Basis is the basis of the vote summary; empty where it has no numbers.
 	Basis governance.Basis
@@ -61,7 +61,7 @@ type ProposalState struct {
 	QuorumReached *bool // in the vote summary; nil if unknown
 	// BallotsObservedAt is when the import of the newest ballot began; nil for none.
 	BallotsObservedAt *governance.Timestamp
-	// StatedFingerprint is of upstream's statement on the result; zero in states of earlier versions.
+	// StatedFingerprint is the hash of upstream's statement on the result; zero in states of earlier versions.
 	StatedFingerprint uint64
 	// Confirmed reports that the result is final and has every ballot, or is upstream's own.
 	Confirmed bool
@@ -162,7 +162,8 @@ func AddQualityFlag(
 	return nil
 }
 
-// PublishedIdentities returns the identities that proposals were last published with, except as withdrawn.
+// PublishedIdentities returns the identity under which each proposal was last published. Proposals never
+// published, and those published as withdrawn, are missing.
 func PublishedIdentities(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {

@@ -118,7 +118,8 @@ func storeTotals(
 	})
 }
 
-// StoredParticipation is to ParticipationOf what StoredVoteTotals is to VoteTotalsOf.
+// StoredParticipation is ParticipationOf that counts only the DAOs whose ballots have changed since it last
+// counted them.
 func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
 	return storedSums(ctx, w, daoIDs, DAOFingerprints, storedParticipation, ParticipationOf, storeParticipation)
 }

@@ -16,7 +16,7 @@ import (
 // VoteTotals sums the ballots of one proposal that count: the latest of each voter.
 type VoteTotals struct {
 	Votes uint64
-	// Power is the voting power of all ballots, SupportingPower that of those that support a choice.
+	// Power is the voting power of all ballots, SupportingPower of the ballots that support a choice.
 	Power           decimal.Decimal `ch:"total_power"`
 	SupportingPower decimal.Decimal
 	// Choices has what each choice received, by key: the number of ballots that support

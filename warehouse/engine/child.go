@@ -59,8 +59,8 @@ func endWithParent() {
 	}
 }
 
-// parentGone reports whether the other end of the pipe is closed. It waits for some milliseconds, without limit if
-// they are negative, and reads nothing: the last query of the engine does.
+// parentGone reports whether the other end of the pipe is closed. It waits for a number of milliseconds, without
+// limit if it is negative. It reads nothing: the last query of the engine does.
 func parentGone(milliseconds int) bool {
 	pipe := []unix.PollFd{{Fd: pipeFD}}
 	for {

@@ -56,7 +56,8 @@ func layoutOf(dataDir string) layout {
 
 type shard struct{ Host, Port string }
 
-// removeStaleFiles removes temporary data, and the query log, which a new process could not write to.
+// removeStaleFiles removes files of the previous process: temporary data, and the query log, which a new process
+// does not recognize and could not write to.
 func removeStaleFiles(dataDir string) error {
 	at := layoutOf(dataDir)
 	if err := errors.Join(os.RemoveAll(at.spill), os.RemoveAll(at.log)); err != nil {

@@ -44,7 +44,7 @@ const (
 type Options struct {
 	// DataDir is the folder of data, configuration and lock, which one engine at a time uses. Start creates it.
 	DataDir string
-	Program Program
+	Program Program // as Locate returns it
 	// Executable is the path of a program that passes ChildCommand to RunChild. Empty means the running program.
 	Executable string
 	Logger     *slog.Logger // nil for none
@@ -52,9 +52,11 @@ type Options struct {
 	Password string
 	// TCPPort and HTTPPort are the ports to listen on. Zero means a free port.
 	TCPPort, HTTPPort int
-	// Shards are the native addresses of the cluster ClusterName, this engine's too. All share User and Password.
+	// Shards are the native addresses, "host:port", of the shards of the cluster ClusterName, including this
+	// engine. All share User and Password.
 	Shards []string
-	// AnalystListen is where AnalystUser alone is let in, over HTTP; empty means a free port on the loopback.
+	// AnalystListen is the address at which AnalystUser alone is let in, over HTTP. Empty means a free port of the
+	// loopback.
 	AnalystListen string
 	// AnalystPassword is AnalystUser's; empty means one that the data folder keeps, see PasswordPath.
 	AnalystPassword string
@@ -62,7 +64,8 @@ type Options struct {
 	AnalystGrants []string
 	// AnalystLimits bound each query of AnalystUser. A zero field means its default.
 	AnalystLimits AnalystLimits
-	// MaxMemory is a limit in bytes; zero means 16 GiB. 60 % of the machine's memory is one in any case.
+	// MaxMemory bounds the memory of the engine in bytes; zero means 16 GiB. 60 % of the machine's memory bounds
+	// it in any case.
 	MaxMemory int64
 }
 
@@ -195,7 +198,8 @@ func (e *Engine) startFirst(ctx context.Context) error {
 	return err
 }
 
-// launch starts a process, waits until it answers, or kills it, and publishes it in the data folder.
+// launch starts a process, waits until it answers, and publishes it in the data folder. It kills a process that
+// does not answer.
 func (e *Engine) launch(ctx context.Context) error {
 	start := time.Now()
 	if err := removeStaleFiles(e.options.DataDir); err != nil {
@@ -245,8 +249,9 @@ func (e *Engine) AwaitUsers(ctx context.Context) {
 	}
 }
 
-// Stop stops the engine and unlocks the data folder. Running queries have two seconds, or until the context is
-// done; killing the process loses no acknowledged data. Later calls return the first result.
+// Stop stops the engine and unlocks the data folder. Running queries have two seconds to finish, or until the
+// context is done; then Stop kills the process, which loses no acknowledged data. Later calls return the first
+// result.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()

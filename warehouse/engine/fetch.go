@@ -27,13 +27,13 @@ const progressInterval = time.Second
 type FetchOptions struct {
 	// CacheDir is the folder for the library; empty means pnyx/engine/VERSION in the user's cache folder.
 	CacheDir string
-	// Progress receives a line about the current step once a second, if it is set. Calls do not overlap.
+	// Progress receives a line about the current step at least once a second; nil for none. Calls do not overlap.
 	Progress func(line string)
 }
 
 // Fetch returns the path of the engine library for this platform. Unless the cache has it with its hash, it gets
-// the tarball (178 MB) from npm, checks it, and unpacks the library (566 MB); of several processes one does. After
-// an error the cache has no partial library.
+// the tarball (178 MB) from npm, checks it against the pinned hash, and unpacks the library (566 MB). Of several
+// concurrent processes one downloads. After an error the cache has no partial library.
 func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	pkg, err := platformPackage()
 	if err != nil {

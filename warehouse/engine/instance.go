@@ -45,14 +45,15 @@ type Instance struct {
 	HTTPAddr string `json:"httpAddr"`
 	User     string `json:"user"`
 	Password string `json:"password"`
-	// AnalystAddr is where AnalystUser connects, over HTTP.
+	// AnalystAddr is where AnalystUser, who may only read, connects over HTTP. User has all permissions.
 	AnalystAddr     string    `json:"analystAddr"`
 	AnalystUser     string    `json:"analystUser"`
 	AnalystPassword string    `json:"analystPassword"`
-	Started         time.Time `json:"started"`
+	Started         time.Time `json:"started"` // when Start chose the addresses
 }
 
-// Find returns the engine of a data folder: [ErrNotRunning] if none runs, [ErrInUse] while it starts or stops.
+// Find returns the engine that runs in a data folder, to any process that can read its files. The error is
+// [ErrNotRunning] if none runs, also after a crash, and [ErrInUse] while an engine starts or stops.
 func Find(dataDir string) (Instance, error) {
 	locked, err := isLocked(dataDir)
 	if err != nil {

@@ -107,10 +107,8 @@ func tryLock(file *os.File, how int) error {
 
 // writeHolder writes this process into the lock file, for the message of ErrInUse.
 func writeHolder(file *os.File) error {
-	if err := file.Truncate(0); err != nil {
-		return fmt.Errorf("write lock holder: %w", err)
-	}
-	if err := json.NewEncoder(file).Encode(lockHolder{PID: os.Getpid(), Since: time.Now().UTC()}); err != nil {
+	holder := lockHolder{PID: os.Getpid(), Since: time.Now().UTC()}
+	if err := errors.Join(file.Truncate(0), json.NewEncoder(file).Encode(holder)); err != nil {
 		return fmt.Errorf("write lock holder: %w", err)
 	}
 	return nil

@@ -106,7 +106,8 @@ func arguments(options Options, instance Instance) []string {
 
 func (p *process) pid() int { return p.command.Process.Pid }
 
-// ready waits until the engine answers a query, for timeout at most, or has ended, which is an error.
+// ready waits until the engine answers a query. It returns an error if the engine ends before or takes longer than
+// timeout.
 func (p *process) ready(ctx context.Context, instance Instance, timeout time.Duration) error {
 	const readyPollInterval = 25 * time.Millisecond // the interval between queries to a starting engine
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -147,7 +148,7 @@ func connect(instance Instance) (clickhouse.Conn, error) {
 	return conn, nil
 }
 
-// exitError returns how the process ended, once exited is closed, with its last output.
+// exitError returns how the process ended, with its last output. It may be called once exited is closed.
 func (p *process) exitError() error {
 	tail := p.output.tail()
 	if strings.Contains(tail, "Address already in use") {

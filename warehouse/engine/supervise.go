@@ -14,7 +14,7 @@ const (
 	stableAfter = time.Minute
 )
 
-// supervise restarts the engine whenever it ends, until ctx is done; e.process is then the last.
+// supervise restarts the engine whenever it ends, until ctx is done. e.process is then the last process.
 func (e *Engine) supervise(ctx context.Context) {
 	defer close(e.supervised)
 	failures := 0
@@ -36,8 +36,8 @@ func (e *Engine) supervise(ctx context.Context) {
 	}
 }
 
-// restart starts the engine on the same ports, so that connection pools recover, until that succeeds or ctx is
-// done. It returns the number of consecutive failures, including this end of the engine.
+// restart starts the engine on the same ports, so that connection pools recover by themselves. It retries until it
+// succeeds or ctx is done, and returns the number of consecutive failures, including this end of the engine.
 func (e *Engine) restart(ctx context.Context, failures int) int {
 	for sleep(ctx, backoff(failures, rand.Float64())) { //nolint:gosec // jitter is no secret
 		failures++
@@ -51,7 +51,8 @@ func (e *Engine) restart(ctx context.Context, failures int) int {
 	return failures
 }
 
-// backoff returns the delay before the next start, which doubles up to maxBackoff. jitter takes up to a half.
+// backoff returns the delay before the next start, which doubles up to maxBackoff. jitter, from 0 to 1, reduces it
+// by up to a half.
 func backoff(failures int, jitter float64) time.Duration {
 	delay := maxBackoff
 	if failures < 7 {

@@ -64,8 +64,8 @@ func (f Feed) StoredSignals(ctx context.Context, items []FeedItem) ([]StoredFeed
 	return warehouse.FindRefs[StoredFeedRow](ctx, f.w, "read stored signals", sqlText("feed_rows_signals"), items)
 }
 
-// ReplaceEvents makes rows the stored events of some items, of which stored has all. It writes those that differ,
-// marks missing ones as gone, and returns the ids of both, by DAO.
+// ReplaceEvents makes rows the stored events of some items. stored has all stored rows of these items. It writes
+// the rows that differ, marks missing ones as gone, and returns the ids of both, by DAO.
 func (f Feed) ReplaceEvents(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedEvent,
 ) (map[string][]string, error) {

@@ -15,7 +15,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ProposalSize is a proposal with its number of ballots, which measures its work.
+// ProposalSize is a proposal with its number of ballots, the measure of the work to derive its feed rows.
 type ProposalSize struct {
 	Ref   record.RefHash `ch:"proposal_ref"`
 	Votes uint64
@@ -74,7 +74,8 @@ type InterimTally struct {
 	// Votes and Powers have an entry for each window: the number and the power of the ballots before its beginning.
 	Votes  []uint64
 	Powers []decimal.Decimal
-	// Largest is the voting power of the largest ballot for the choice, LargestVoter who cast it.
+	// Largest is the voting power of the largest ballot for the choice, LargestVoter the normalized identity of
+	// its voter.
 	Largest      decimal.Decimal
 	LargestVoter string
 }
@@ -102,7 +103,8 @@ type QuorumTime struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// QuorumTimes returns when each vote reached its quorum. Votes that did not are missing.
+// QuorumTimes returns when each vote reached its quorum, by the ballots that count in order of time. Votes that
+// did not are missing.
 func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil

@@ -30,9 +30,10 @@ const maxBatchText = 16 << 20
 type Options struct {
 	Warehouse    *warehouse.Warehouse
 	BatchSize    int    // the maximum number of records per INSERT
-	MaxLineBytes int    // of a line; 0 means source.DefaultMaxLineBytes
+	MaxLineBytes int    // the maximum length of a line; 0 means source.DefaultMaxLineBytes
 	RejectsDir   string // the folder for the file of rejected lines
-	// TolerateRejects makes a file with rejected lines count as read completely, so that its sources are marked as synced.
+	// TolerateRejects makes a file with rejected lines count as read completely, so that its sources are marked as
+	// synced.
 	TolerateRejects bool
 	// AsOf is as of when the records are; nil where that is not stated.
 	AsOf     *governance.Timestamp

@@ -13,7 +13,7 @@ import (
 // outlasts a restart of the engine.
 const retryTimeout = time.Minute
 
-// append writes a batch, and again while the warehouse is unreachable, which changes nothing.
+// append writes a batch and retries while the warehouse is unreachable. Writing a batch twice changes nothing.
 func (r *importRun) append(ctx context.Context, of batch) (counts records.Counts, err error) {
 	run := r.run
 	if of.whole && !slices.ContainsFunc(r.files, (*fileGaps).areKnown) {

@@ -20,9 +20,9 @@ type ListedProposal struct {
 	// Identity of a withdrawn proposal has no DAO: its row replaces the one that was listed.
 	Identity governance.Identity
 	SourceID string // of the space or Governor that it belongs to
-	// Title, SourceURL, DiscussionURL and ProposerID are empty if upstream states none.
+	// Title, SourceURL, DiscussionURL and ProposerID, a normalized identity, are empty if upstream states none.
 	Title, SourceURL, DiscussionURL, ProposerID string
-	// Lifecycle, Outcome and Coverage, that of the ballots, are as the API shows them.
+	// Lifecycle, Outcome and Coverage, which is of the ballots, are as the API shows them.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
 	Coverage  governance.Coverage

@@ -11,7 +11,8 @@ import (
 	"pnyx/warehouse"
 )
 
-// topicPlace returns the expression that sorts topics, and its value at a position; -1 for no time.
+// topicPlace returns the expression that sorts topics, and its value at a position: a time in milliseconds, -1 for
+// an unknown time, or the number of replies.
 func topicPlace(order query.TopicOrder, p query.TopicPosition) (expression string, place int64) {
 	switch order {
 	case query.TopicsByReplies:

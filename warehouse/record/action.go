@@ -56,7 +56,7 @@ func (p *Proposal) SetActions(stated int, actions []*Action) {
 	p.StatedActions, p.Actions = &count, actions[:kept]
 }
 
-// WithActions returns records and, behind each proposal, the actions that it brings, which it takes out of it.
+// WithActions returns records and, behind each proposal, its actions, which it removes from the proposal.
 func WithActions(records []Record) []Record {
 	all := make([]Record, 0, len(records))
 	for _, r := range records {

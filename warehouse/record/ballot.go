@@ -31,13 +31,13 @@ type Ballot struct {
 	VotedAt   *governance.Timestamp // nil if upstream states none
 	// VotedDayOnly is true if only the day is known. VotedAt is then midnight UTC.
 	VotedDayOnly bool
-	TxHash       string
+	TxHash       string // of an on-chain vote; empty for others
 	Reason       string
 	Withdrawn    bool `msgpack:",omitempty"`
 }
 
-// SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot, whose Power is set before, from
-// choice keys in order of position and their weights, none of them negative. It skips those of weight zero.
+// SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot from choice keys in order of position
+// and their weights. It skips weights of zero. No weight may be negative, and Power must be set before.
 func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) {
 	var supported []decimal.Decimal
 	for i, weight := range weights {

@@ -75,8 +75,9 @@ func (*Delegation) Kind() Kind { return KindDelegation }
 // Key returns the scope, the holder and the place.
 func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 
-// DelegatePower is the voting power of a delegate from a block on, as the token states it. One of the zero
-// address, after all logs of a block, says that the token changes powers without a log: earlier ones are unknown.
+// DelegatePower is the voting power of a delegate from a block on, as the token states it. A power of the zero
+// address, after all logs of a block, says that powers of earlier blocks are not known any more: the token changes
+// them without a log.
 type DelegatePower struct {
 	Placed
 	Delegate string

@@ -7,8 +7,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Fingerprint returns a hash of all fields of a record, on every machine the same. Records with equal ones are
-// equal; a change of the encoding would import every record again.
+// Fingerprint returns a hash of all fields of a record, the same on every machine. Records with equal fingerprints
+// are considered equal; a change of the encoding would import every record again.
 func Fingerprint(r Record) (uint64, error) {
 	content, err := msgpack.Marshal(r)
 	if err != nil {

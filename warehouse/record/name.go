@@ -6,7 +6,8 @@ import "pnyx/governance"
 type Name struct {
 	Voter  string
 	Source governance.NameSource
-	// Origin is the forum of a forum's name, "import" for an import's in place of the sources file, or empty.
+	// Origin is the forum of a name of a forum, and "import" for a name of an import that is in place of the sources
+	// file; empty for others.
 	Origin string
 	Name   string // empty where the source was asked and states none
 	// Verified is true for a primary name whose own record leads to the voter.

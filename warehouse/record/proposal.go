@@ -13,7 +13,7 @@ type Proposal struct {
 	// SourceID is the id of the space or organization that the proposal belongs to.
 	SourceID string
 	Title    string
-	Body     string
+	Body     string // in Markdown
 	// ProposerID is the normalized identity of the author.
 	ProposerID    string
 	SourceURL     string
@@ -26,7 +26,8 @@ type Proposal struct {
 	Choices []string
 	// QuorumRaw is the quorum as published, in upstream's unit and notation.
 	QuorumRaw string
-	Quorum    *decimal.Decimal
+	Quorum    *decimal.Decimal // as voting power
+	// CreatedAt, UpdatedAt, StartAt and EndAt are nil if upstream states none.
 	CreatedAt *governance.Timestamp
 	UpdatedAt *governance.Timestamp
 	StartAt   *governance.Timestamp
@@ -39,11 +40,12 @@ type Proposal struct {
 	StatedVotes       *uint64
 	// Flagged is true if the provider marks the proposal as spam.
 	Flagged bool
-	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own, which one (Decentraland) publishes in addition
-	// to the provider's.
+	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own; empty unless it publishes them in addition to
+	// the provider's (Decentraland).
 	UpstreamID, UpstreamType, UpstreamStatus string
-	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes. The fingerprint omits it,
-	// and all fields below Milestones, if it is empty, so that other fingerprints stay the same.
+	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes. The fingerprint omits it, and
+	// each field below Milestones, if it is empty, so that other fingerprints stay the same. Such a field is empty,
+	// or nil, if upstream states nothing.
 	SnapshotURL string `msgpack:",omitempty"`
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
@@ -51,13 +53,13 @@ type Proposal struct {
 	Origin string `msgpack:",omitempty"`
 	// Provisional is true if a block states something of it or its ballots that is not final.
 	Provisional bool `msgpack:",omitempty"`
-	// QuorumChoices count towards the quorum; nil for the provider's rule.
+	// QuorumChoices are the choices whose power counts towards the quorum; nil for the provider's rule.
 	QuorumChoices []string `msgpack:",omitempty"`
 	// OnchainID is the external id at provider governor, eip155:<chain>:<address>/<id>.
 	OnchainID string `msgpack:",omitempty"`
 	// ScoresState is Snapshot's state of the stated scores: "final", "pending", "invalid".
 	ScoresState string `msgpack:",omitempty"`
-	// StatedChoiceVotes are the numbers of ballots by Choices, if upstream states all of them.
+	// StatedChoiceVotes are the stated numbers of ballots in the order of Choices; nil unless all are stated.
 	StatedChoiceVotes []uint64 `msgpack:",omitempty"`
 	// QuorumType says what Quorum is needed for; empty for governance.QuorumOfApproval.
 	QuorumType governance.QuorumType `msgpack:",omitempty"`
@@ -110,7 +112,8 @@ const (
 type Milestone struct {
 	// Type is upstream's type in lower case: "executed", "queued". The times of ExecutableMilestone and
 	// ExpiresMilestone may be to come.
-	Type   string
+	Type string
+	// At is nil, and TxHash empty, if upstream states none.
 	At     *governance.Timestamp
 	TxHash string
 }

@@ -54,7 +54,7 @@ type Record interface {
 // Key has the values of a table's sorting key. Those beyond its columns are empty.
 type Key [3]string
 
-// Keys returns the keys of records. Ballots on one proposal mostly follow each other: it is hashed once.
+// Keys returns the keys of records. Ballots on one proposal mostly follow each other: the proposal is hashed once.
 func Keys(records []Record) []Key {
 	keys := make([]Key, len(records))
 	var proposal ProposalRef
@@ -80,7 +80,8 @@ type SourceRef struct {
 	ID string `ch:"source_id"`
 }
 
-// ProposalRef identifies a proposal by its upstream id: a ballot may be imported before its proposal and its DAO.
+// ProposalRef identifies a proposal by its upstream id. Ballots refer to proposals by it, because a ballot may be
+// imported before its proposal, and so before its DAO.
 type ProposalRef struct {
 	Provider governance.Provider
 	// ExternalID is the proposal's id there.

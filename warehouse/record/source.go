@@ -30,7 +30,7 @@ func (d *DAO) Key() Key { return Key{d.ID} }
 type Source struct {
 	SourceRef
 	Name string
-	Slug string
+	Slug string // of an organization; empty for others
 	// Network is the chain id of a space, Symbol its token; empty if upstream states none.
 	Network, Symbol string
 	// Flagged is true if the provider marks a space as spam, and so all of its proposals.

@@ -11,7 +11,7 @@ import (
 type Topic struct {
 	// Host is the forum's host name, the id of its source.
 	Host       string
-	ExternalID string // the topic's number
+	ExternalID string // the topic's number as text
 	Title      string
 	Slug       string
 	// CategoryID is the category's number as text; empty if upstream states none.

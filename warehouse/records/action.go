@@ -97,7 +97,7 @@ func Actions(ctx context.Context, w *warehouse.Warehouse, of []Proposal) (map[re
 	return found, err
 }
 
-// AllActions returns all stored actions, also those no longer stated. They do not name their proposals.
+// AllActions returns all stored actions, in order, also those no longer stated. They do not name their proposals.
 func AllActions(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]record.Action, error) {
 	rows, err := w.QueryRefs(ctx, sqlText("action_by_ref"), refs)
 	return warehouse.GroupBy[record.RefHash, record.Action](rows, err,

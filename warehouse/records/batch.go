@@ -22,7 +22,8 @@ type ChangeSet struct {
 	Proposals map[record.RefHash]bool
 	// Sources are those with new records or a completed sync.
 	Sources map[record.SourceRef]bool
-	// Voters are those whose ballots may have changed, by proposal; nil where that may be all of Proposals'.
+	// Voters are those whose ballots may have changed, by proposal. It is nil if they are not known: then all ballots
+	// of Proposals may have changed.
 	Voters map[record.RefHash]map[string]bool
 	// Names is true if the batches have names of voters.
 	Names bool
@@ -120,8 +121,9 @@ func insertID(batchID uuid.UUID, kind record.Kind) string {
 	return batchID.String() + "-" + string(kind)
 }
 
-// closeBatch commits a batch of which some records may be written, as CommitAbandoned does later, once no
-// statement writes any more: an open one hides what comes after it from the views.
+// closeBatch commits a batch whose records were written in part or not at all, once no statement writes any more:
+// an open batch hides what comes after it from the views. A batch that cannot be closed stays open until
+// CommitAbandoned.
 func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	const closePause = 50 * time.Millisecond // the time between two looks whether the inserts of a batch have ended
 	const closeTimeout = 10 * time.Second    // bounds how long a batch that failed is closed
@@ -148,7 +150,7 @@ func OpenBatches(ctx context.Context, w *warehouse.Warehouse) (uint64, error) {
 	return warehouse.FindValue[uint64](ctx, w, "count open batches", sqlText("batch_open"))
 }
 
-// writeBatch writes a batch to the journal; sealed is 1 for a committed one.
+// writeBatch writes a batch to the journal; sealed is 1 for a committed batch and 0 for an open one.
 func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b batch, sealed uint8) error {
 	refs := slices.Collect(maps.Keys(b.changes.Proposals))
 	hashes := warehouse.Values(refs, func(ref record.RefHash) string { return string(ref[:]) })

@@ -35,7 +35,8 @@ type CatalogDAO struct {
 type CatalogSource struct {
 	Name    string
 	Flagged bool
-	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are when complete imports began last; nil for never.
+	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last imports that read upstream to
+	// its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 	// FirstImportEndedAt is when the first import of its proposals ended; nil for never.
 	FirstImportEndedAt *governance.Timestamp
@@ -151,11 +152,13 @@ func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) 
 
 // CatalogOwners reads the DAOs and whose each source is, but not how following goes.
 func CatalogOwners(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
-	c, err := DeclaredDAOs(ctx, w)
+	// First the sources: the DAO of a source is written before it, and would seem to be missing otherwise.
+	found, err := warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read sources", sqlText("catalog_sources"))
 	if err != nil {
 		return Catalog{}, err
 	}
-	c.Sources, err = warehouse.FindBy[record.SourceRef, CatalogSource](ctx, w, "read sources", sqlText("catalog_sources"))
+	c, err := DeclaredDAOs(ctx, w)
+	c.Sources = found
 	c.addUnclaimedSources()
 	return c, err
 }

@@ -29,7 +29,8 @@ type SourceFollow struct {
 	Status governance.SourceStatus
 	// Complete is true when all of the past has been read.
 	Complete bool
-	// Lacks says what the source states and is not held, of which callers learn only that; empty for nothing.
+	// Lacks says what the source states and is not held; empty for nothing. Callers of the API learn only that there
+	// is something.
 	Lacks string
 	// Position is the cursor of the poller that has read furthest, as JSON.
 	Position string

@@ -79,7 +79,8 @@ func HeldTopics(ctx context.Context, w *warehouse.Warehouse, host string, ids []
 	return warehouse.SelectRows[record.Topic](rows, err, fmt.Sprintf("read the records of %d topics of %s", len(ids), host))
 }
 
-// VisibleTopics returns the numbers of a forum's topics since a time that it showed, except for some.
+// VisibleTopics returns the numbers of a forum's topics, created since a time, that it showed when they were
+// written last, except for some.
 func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, since time.Time, except []string) ([]string, error) {
 	rows, err := queryForumTopics(ctx, w, sqlText("held_topic_visible"), host, except,
 		clickhouse.Named("host", host), clickhouse.Named("since", since.UnixMilli()))

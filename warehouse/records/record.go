@@ -234,7 +234,7 @@ type comparison struct {
 }
 
 // compare selects the new and changed records of a part and gives each a version later than its stored one. An
-// unchanged one of an import with an open batch is a change too: that import may have died.
+// unchanged record of an import with an open batch is a change too: that import may have died before its commit.
 func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error {
 	for i, r := range p.records {
 		fingerprint, err := record.Fingerprint(r)

@@ -12,7 +12,8 @@ import (
 // table describes how the records of one kind are stored.
 type table struct {
 	kind record.Kind
-	// keys are the columns of record.Record.Key with their types, which precede the others.
+	// keys are the columns of the sorting key with their types. record.Record.Key returns their values. They precede
+	// the other columns.
 	keys []column
 	// columns are the other columns, without the provenance.
 	columns []string

@@ -94,7 +94,8 @@ func (s *fileSearch) add(path string) {
 	}
 }
 
-// addFolder adds the files below a folder marked for import, and reports whether there are any, or were.
+// addFolder adds the files below a folder marked for import. It reports whether there are any, or it was added
+// before.
 func (s *fileSearch) addFolder(folder string) (matched bool) {
 	truePath := resolve(folder)
 	if s.seen[truePath] {
@@ -149,7 +150,8 @@ func (s *fileSearch) addFile(path string, info fs.FileInfo) {
 	}
 }
 
-// resolve returns the absolute path without symbolic links, or path unchanged if that fails.
+// resolve returns the absolute path without symbolic links, so that a file has one path; path itself if that
+// fails.
 func resolve(path string) string {
 	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked
@@ -201,7 +203,8 @@ func (f *File) sniff(maxLine int) (err error) {
 	return err
 }
 
-// sniffLines sets Format from the first line that matches one. That none of the first does is an error.
+// sniffLines sets Format from the first line that matches a format. It is an error if there are lines and none of
+// the first ones matches.
 func (f *File) sniffLines(from *lines) error {
 	var first string
 	for range maxSniffedLines {

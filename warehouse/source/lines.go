@@ -22,8 +22,9 @@ type lines struct {
 	overflow []byte
 }
 
-// next returns the next line without its end, valid until the next call; of a line above the limit the beginning
-// and tooLong. The error is io.EOF after the last line, which may lack its line feed; any other loses a line.
+// next returns the next line without its end. The line is valid until the next call. Of a line above the limit it
+// returns the beginning and tooLong. The last line may lack its line feed. The error is io.EOF after the last
+// line. After any other error the line in which it occurred is lost.
 func (l *lines) next() (text []byte, tooLong bool, err error) {
 	l.number++
 	l.overflow = l.overflow[:0]

@@ -13,7 +13,8 @@ const (
 	maxShownValue = 80
 )
 
-// RejectedError reports a line that is not a valid record. The Reader continues with the next line.
+// RejectedError reports a line that is not a valid record. The Reader continues with the next line. Its JSON is a
+// line of the importer's file of rejected lines.
 type RejectedError struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1

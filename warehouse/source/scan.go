@@ -9,8 +9,8 @@ import (
 )
 
 // The functions in this file split JSON without decoding it: unused fields cost little, and numbers keep their
-// text. They take valid JSON alone, of which one whose name begins with end returns the index after what begins
-// at text[at].
+// text. They check nothing, and panic on text that is not JSON: line.open has checked the line. A function whose
+// name begins with end returns the index after what begins at text[at].
 
 // checkJSON returns an error unless text is one JSON value in UTF-8. It says what is wrong
 // in the words of the standard library.

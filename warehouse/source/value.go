@@ -79,7 +79,7 @@ func (v value) required(wanted jsonType) value {
 	return v
 }
 
-// require reports whether the value has the wanted type. Without one, or with another, the line is rejected.
+// require reports whether the value has the wanted type. Another type, and no value, rejects the line.
 func (v value) require(wanted jsonType) bool { return v.required(wanted).is(wanted) }
 
 // object returns the nested object. An absent object has no fields.
@@ -238,11 +238,14 @@ func (v value) boolOr(fallback bool) bool {
 	return v.json[0] == 't'
 }
 
-// power returns a number as voting power, nil if absent, and whether it had more places than are kept.
+// power returns a number as voting power; nil if absent. rounded is true if it had more decimal places than are
+// kept.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
 	return v.amount(governance.ParsePower, "a number from 0")
 }
 
+// amount returns a number as parse reads it, as power does. wanted says what parse takes, for the reason of a
+// rejection.
 func (v value) amount(
 	parse func(string) (decimal.Decimal, bool, error), wanted string,
 ) (power *decimal.Decimal, rounded bool) {

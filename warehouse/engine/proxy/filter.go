@@ -69,7 +69,8 @@ func (p *Proxy) filter(w http.ResponseWriter, r *http.Request, parameters url.Va
 	return body, nil
 }
 
-// rewrite makes parameters of a client what the server gets, or returns why they are refused.
+// rewrite changes parameters of a client into what the server gets, or returns why they are refused; "" if they
+// are not.
 func (p *Proxy) rewrite(parameters url.Values) string {
 	for name, values := range parameters {
 		if reason := p.refuseParameter(name, values); reason != "" {
