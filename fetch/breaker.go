@@ -8,8 +8,8 @@ import (
 const (
 	// maxFailures is the number of failed requests in a row, each with its retries, after which a host rests.
 	maxFailures = 5
-	// minRest and maxRest bound how long it rests: longer each time, but short enough for what is followed to be live
-	// soon after the host is.
+	// minRest and maxRest bound how long it rests: longer each time, but what is followed is live soon after the
+	// host.
 	minRest, maxRest = 5 * time.Second, 30 * time.Second
 )
 

@@ -78,8 +78,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// refusePrivate refuses a connection to an address that is not public. The name is resolved by then: no name leads
-// past it.
+// refusePrivate refuses a connection to an address that is not public. By then, the name is resolved.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !IsPublic(at.Addr()) {

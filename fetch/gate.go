@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// maxLimited bounds how long a host may forbid requests: a header that says a month does not stop following for a
-	// month.
+	// maxLimited bounds how long a host may forbid requests: a header may say a month.
 	maxLimited = 10 * time.Minute
 	// minLimited is the pause after a refusal that states none. It doubles unless manyPassed requests have
 	// passed since the pause before: where a few do, the host may refuse one kind of request alone.
@@ -52,7 +51,7 @@ func (g *gate) setPace(p Pace) {
 	g.pace.SetBurstAt(now, max(p.Burst, 1))
 }
 
-// pass waits for the turn of a request. The error is a *LimitedError while the host forbids requests, or that of
+// pass waits for the turn of a request. It returns a *LimitedError while the host forbids requests, or the end of
 // ctx.
 func (g *gate) pass(ctx context.Context) error {
 	now := g.client.Clock.Now()
@@ -136,8 +135,7 @@ func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.
 		}
 		limit, _ := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Limit")), 10, 64) // 0 where it is not stated
 		reset = resetIn(header.Get(prefix+"Reset"), now)
-		// The first answer of a new window may still count the requests of the window before, whose end is stated in
-		// whole seconds.
+		// The first answer of a window may still count requests of the one before, whose end is stated in whole seconds.
 		renewed := g.stated != nil && limit > 1 && !now.Before(g.stated.ResetAt.Add(-time.Second)) &&
 			now.Add(reset).After(g.stated.ResetAt.Add(time.Second))
 		g.stated = &Allowance{Host: g.host, Limit: limit, Remaining: remaining, ResetAt: now.Add(reset)}

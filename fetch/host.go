@@ -52,11 +52,9 @@ type Request struct {
 	// Accepts reports whether the caller understands an answer with an error status. Such an answer is returned
 	// without an error or a retry. Nil accepts none.
 	Accepts func(status int, body []byte) bool
-	// Limit returns what an answer of any status says of a limit on requests, which counts as status 429; empty for
-	// nothing.
+	// Limit returns what an answer of any status says of a limit on requests; empty for nothing. It counts as 429.
 	Limit func(body []byte) string
-	// Trouble returns what an answer of any status says of trouble of the host, which makes it an error; empty for
-	// nothing.
+	// Trouble returns what an answer of any status says of the host's trouble, which is an error; empty for nothing.
 	Trouble func(body []byte) string
 }
 

@@ -21,8 +21,7 @@ const (
 	healthInterval = 2 * time.Second
 	// beatInterval is how often cursors are written of which only position or success has changed.
 	beatInterval = 15 * time.Second
-	// lateIntervals is for how many intervals a poller may have no success before it is behind, minLate the least
-	// time.
+	// lateIntervals intervals, but at least minLate, is how long a poller may have no success before it is behind.
 	lateIntervals, minLate = 3, 30 * time.Second
 )
 

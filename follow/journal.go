@@ -103,10 +103,9 @@ func (j *Journal) entry(key cursorKey) *entry {
 	return e
 }
 
-// Commit writes records of any kinds as one batch, and when it is committed, moves cursors. Records that the
-// upstream may not state are rejected instead. Of a cursor, it takes what its poller sets: the position, what is
-// covered, the state, the counts, the time at upstream, and of a poller that is behind the reason as its error.
-// The follower sets the rest.
+// Commit writes records as one batch, and when it is committed, moves cursors. Records that the upstream may not
+// state are rejected. Of a cursor, it takes what its poller sets: position, what is covered, state, counts, time
+// at upstream, and of a poller that is behind the reason as its error. The follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
 ) (records.Counts, error) {

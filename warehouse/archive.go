@@ -125,8 +125,7 @@ func (a *Archive) Contents(ctx context.Context, shard int, database string) ([]T
 	return contents, err
 }
 
-// tables returns the names of the tables of a database that hold rows of their own: no views, no distributed
-// tables.
+// tables returns the names of a database's tables with rows of their own: no views, no distributed tables.
 func (a *Archive) tables(ctx context.Context, shard int, database string) ([]string, error) {
 	const sql = "SELECT name FROM system.tables WHERE database = ? AND endsWith(engine, 'MergeTree') ORDER BY name"
 	rows, err := a.shards[shard].Query(ctx, sql, database)
@@ -186,9 +185,8 @@ func isMadeFromBallots(table string) bool {
 }
 
 // snapshotOrder orders the tables of a snapshot that is made during an import. Tables that state that something is
-// complete come first: the tables after them contain all of it then. The journal of batches comes last: it names
-// all records before it, if only as records of an open batch. A worker publishes these as after an import that was
-// killed.
+// complete come first: the others contain all of it then. The journal of batches comes last: it names all records
+// before it, if only as those of an open batch, which a worker publishes as after an import that was killed.
 func snapshotOrder(table string) int {
 	switch strings.TrimSuffix(table, localSuffix) {
 	case "syncs", "feed_progress", "ballot_gaps":
@@ -226,8 +224,8 @@ func (a *Archive) Drop(ctx context.Context, database string) error {
 	return errors.Join(problems...)
 }
 
-// Backup copies the snapshot of one shard, without the files in base; nil for a full backup. It calls progress
-// every now and then.
+// Backup copies a shard's snapshot, without the files in base, nil for a full backup. It calls progress now and
+// then.
 func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Location, progress func(ctx context.Context)) error {
 	sql := "BACKUP DATABASE " + QuoteIdentifier(a.SnapshotDatabase()) + " TO " + to.sql()
 	if base != nil {

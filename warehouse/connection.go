@@ -10,9 +10,8 @@ import (
 )
 
 // connection is a pool whose running statements end on the server: when a context ends, a statement continues up
-// to the deadline of the context or the bound of the server. The driver would cancel it by closing the connection
-// during the answer, and the embedded engine aborts on such a reset. Its errors say ErrUnreachable where the
-// connection failed.
+// to its deadline or the server's bound. The driver would cancel it by closing the connection during the answer,
+// and the embedded engine aborts on such a reset. Its errors say ErrUnreachable where the connection failed.
 type connection struct {
 	driver.Conn
 	// maxExecutionTime is the bound of the server on a statement; zero for none.

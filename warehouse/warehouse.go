@@ -35,8 +35,7 @@ const (
 	viewsSuffix = "_views"
 	// dialTimeout bounds one attempt to connect.
 	dialTimeout = 5 * time.Second
-	// maxSendBufferBytes bounds the compressed bytes of a block that are sent together. Each connection keeps as
-	// many.
+	// maxSendBufferBytes bounds the compressed bytes of a block that are sent together, and each connection's buffer.
 	maxSendBufferBytes = 1 << 20
 	// maxConnections is more than a worker uses concurrently: four fills, a publication with up to four queries,
 	// sorted copies, the feed and the accounts. None of them waits for a connection of another.
@@ -63,8 +62,7 @@ func SQLText(files embed.FS, name string) string {
 
 // Options names the warehouse to open and bounds its queries.
 type Options struct {
-	// URL is the address with user, password and database: clickhouse:// or tcp:// for the native protocol, http://
-	// or https:// for HTTP.
+	// URL is the address with user, password and database: clickhouse://, tcp:// (both native), http:// or https://.
 	URL string
 	// Cluster is the name of the cluster whose shards have the tables; empty for a single server.
 	Cluster string

@@ -205,8 +205,7 @@ func (c backfiller) readPast(ctx context.Context, governors []*governor, first, 
 }
 
 // readAgain reads a range once more that had some logs, and returns how much it adds. An endpoint may cut answers
-// at a number of logs without a word: the range is read in halves, and a half with as many logs as the whole in
-// halves.
+// at a number of logs without a word: the range is read in halves, and so is a half with as many logs.
 func (c backfiller) readAgain(
 	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {

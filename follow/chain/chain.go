@@ -113,8 +113,7 @@ type Chain struct {
 	// journal is set by Pollers.
 	journal *follow.Journal
 
-	// observed is when proposals were last asked about, unobserved when that failed. Only the poller of states uses
-	// them.
+	// observed is when proposals were last asked about, unobserved when that failed: for the poller of states alone.
 	observed, unobserved map[record.RefHash]time.Time
 	// apart has the Governors whose counts, final or of open votes, the poller of states asks for by themselves.
 	apart map[countOf]bool
@@ -212,8 +211,7 @@ func filterOf(governors []*governor) (f filter) {
 	return f
 }
 
-// emitters returns the Governors that a log of an address is about: the Governor itself, or those whose timelock
-// it is.
+// emitters returns the Governors that a log of an address is about: the Governor, or those whose timelock it is.
 func (c *Chain) emitters(address string) []*governor {
 	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool {
 		return g.delegating != nil || !slices.Contains(g.addresses(), address)

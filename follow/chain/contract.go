@@ -38,7 +38,7 @@ type facts struct {
 	probed bool
 	// name is the contract's, symbol its token's.
 	name, symbol string
-	// timelock is the address of the timelock; empty for none. It keeps what may be executed for grace seconds; 0 for
+	// timelock is the timelock's address; empty for none. It keeps what may be executed for grace seconds; 0 for
 	// ever.
 	timelock string
 	grace    uint64

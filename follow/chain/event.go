@@ -45,8 +45,7 @@ const (
 	eventOther eventKind = "other"
 )
 
-// layout is the kind and the parameters of an event. Contracts differ in which are indexed: the number of topics
-// tells.
+// layout is the kind and the parameters of an event. Which are indexed differs: the number of topics tells.
 type layout struct {
 	kind  eventKind
 	types []string

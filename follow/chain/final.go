@@ -14,8 +14,8 @@ import (
 // maxLooks bounds how often blocks are read until an answer has nothing new.
 const maxLooks = 8
 
-// pollFinal reads the blocks that became final once more, mends what is held of them, and moves the final block,
-// one range a call.
+// pollFinal reads blocks that became final once more, mends what is held, and moves the final block by a range a
+// call.
 func (c *Chain) pollFinal(ctx context.Context) (more bool, err error) {
 	at := c.at()
 	var final header

@@ -12,9 +12,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// noteLacking says in the cursor of each Governor what its contract states and is not held: logs that are not
-// read, votes on proposals that no log creates, an unknown counting mode. It asks the warehouse only after a
-// change that may bear on it.
+// noteLacking says in the cursor of each Governor what its contract states and is not held: unread logs, votes on
+// proposals that no log creates, an unknown counting mode. It asks only after a change that may bear on it.
 func (c *Chain) noteLacking(ctx context.Context) error {
 	if !c.unsure.Swap(false) {
 		return nil
@@ -75,8 +74,7 @@ func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
 	return strings.Join(lacks, "; ")
 }
 
-// unknownRules returns the counting modes of a Governor with an unknown word, and of how many proposals the clock
-// is unknown.
+// unknownRules returns the counting modes with an unknown word, and the number of proposals with an unknown clock.
 func (c *Chain) unknownRules(g *governor) (modes []string, elsewhere int) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

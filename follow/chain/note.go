@@ -15,8 +15,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// note is what calls said about a proposal, and what was worked out from it. It outlives the process as a followed
-// item.
+// note is what calls said about a proposal, and what was worked out from it. It is stored as a followed item.
 type note struct {
 	Start, End moment
 	// Rules are the rules at the block that created the proposal; nil until known. Withdrawn is true if all blocks
@@ -45,8 +44,7 @@ type note struct {
 	// how often they did not.
 	Counted  bool `json:",omitempty"`
 	Recounts int  `json:",omitempty"`
-	// Stated is the contract's count in smallest units, in the order of governorSides, where it differs from the
-	// votes held.
+	// Stated is the contract's count in smallest units, by governorSides, where it differs from the votes held.
 	Stated []string `json:",omitempty"`
 	// SupplyAsked is the start for which the token was asked for its supply.
 	SupplyAsked string `json:",omitempty"`
@@ -279,8 +277,7 @@ func endIn(deadline any) *big.Int {
 }
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, the same for every caller at any time.
-// Where no endpoint has its state, the present quorum is as good unless the contract has changed since: then the
-// known one stays.
+// Where no endpoint has its state, the present quorum is as good, unless the contract has changed since.
 func (c consultant) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(pollerFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil

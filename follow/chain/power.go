@@ -56,9 +56,8 @@ func (c tokens) readPowers(ctx context.Context) (failed error) {
 	return errors.Join(failed, err)
 }
 
-// statedPowers returns the powers of the first delegates of a token that its contract states otherwise than they
-// are held as of a block. Of a silent token it returns all powers, and none for the zero address: earlier
-// statements are unknown by now.
+// statedPowers returns the powers of a token's first delegates that its contract states otherwise than they are
+// held. Of a silent token it returns all, and none for the zero address: earlier statements are unknown by now.
 func (c tokens) statedPowers(ctx context.Context, g *governor, as block) ([]record.Record, error) {
 	asked, count := &g.delegating.asked, govrules.FirstDelegates
 	if asked.silent {

@@ -119,7 +119,7 @@ func (c *client) identify(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// do makes calls in their order, as batches where the endpoint takes them. The error is a request's; each call has
+// do makes calls in order, as batches where the endpoint takes them. It returns a request's error; each call has
 // its own.
 func (c *client) do(ctx context.Context, e *endpoint, calls ...*call) error {
 	for len(calls) > 0 {

@@ -244,8 +244,7 @@ func (c *Chain) executable(address string) (ids []string) {
 	return ids
 }
 
-// recordsOf returns the records of a Governor: the source, proposals, ballots. What cannot be represented is
-// rejected.
+// recordsOf returns the records of a Governor: source, proposals, ballots. What cannot be represented is rejected.
 func (c *Chain) recordsOf(
 	g *governor, proposals []proposal, byKey map[records.ChainLogKey][]records.ChainLog, final uint64,
 ) (records []record.Record) {

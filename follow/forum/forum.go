@@ -1,9 +1,8 @@
 // Package forum follows a Discourse forum.
 //
-// A forum has no log of changes. New posts are read by their ids, changed topics are found
-// in the list of latest activity, and a daily sweep of all topics finds the rest: edits,
-// moves, deletions. Every topic that has changed is fetched whole and becomes a record;
-// a poller's cursor moves when the records are committed.
+// A forum has no log of changes. New posts are read by their ids, changed topics are found in the list of latest
+// activity, and a daily sweep of all topics finds the rest: edits, moves, deletions. Every topic that has changed
+// is fetched whole and becomes a record; a poller's cursor moves when the records are committed.
 package forum
 
 import (
@@ -87,8 +86,7 @@ type pollers struct {
 	swept      []string
 	sweepBegan time.Time
 	page       int
-	// absurd is the id of the last refused post. missed counts the topics that sweeps found since new posts were
-	// seen.
+	// absurd is the id of the last refused post. missed counts what sweeps found since new posts were seen.
 	absurd fetch.Count
 	missed atomic.Uint64
 	// queued is what the sweep fetches next; nil for nothing.

@@ -17,8 +17,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// directoryPages bounds the pages that Discourse shows of its directory in one order, directoryUsers those on a
-// page.
+// directoryPages bounds the pages of Discourse's directory in one order, directoryUsers the users of a page.
 const directoryPages, directoryUsers = 11, 50
 
 // namesPosition has the field that was read last; empty for none.

@@ -7,7 +7,6 @@ import (
 
 	"pnyx/clock"
 	"pnyx/follow"
-	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -29,9 +28,8 @@ type sweepPosition struct {
 	Young time.Time `json:"young"`
 }
 
-// sweep compares a page of all topics with what is held, once a day, from the oldest on. It goes on after an error
-// where it stopped. After the last page it fetches what is held and was on no page. In between, it fetches young
-// topics again.
+// sweep compares a page of all topics with what is held, once a day, from the oldest on, after an error where it
+// stopped. After the last page it fetches what is held and was on no page, in between young topics again.
 func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	var at sweepPosition
 	cursor := l.cursor(pollerSweep, &at)
@@ -150,48 +148,4 @@ func (l *pollers) fetchAll(ctx context.Context, ids []string, pause time.Duratio
 		err = l.suspect(ctx, found.gone)
 	}
 	return found, err
-}
-
-// backfillPosition is the next page of the backfill. Topics that appear meanwhile move the others to later pages, where
-// they are seen again; what a deletion moves to an earlier page is found by the sweep that follows.
-type backfillPosition struct {
-	Page int  `json:"page"`
-	Done bool `json:"done"`
-}
-
-// backfill reads a page of all topics, newest first, and fetches those that are not held.
-func (l *pollers) backfill(ctx context.Context) (bool, error) {
-	var at backfillPosition
-	cursor := l.cursor(pollerBackfill, &at)
-	if at.Done {
-		return false, nil
-	}
-	if at.Page == 0 {
-		stated, err := l.about(ctx)
-		if err != nil {
-			return false, err
-		}
-		cursor.Total = min(stated.topics(), maxStated)
-	}
-	topics, more, err := l.list(ctx, "created", at.Page)
-	if err != nil {
-		return false, err
-	}
-	if _, err := l.compare(ctx, topics); err != nil {
-		return false, err
-	}
-	at.Page++
-	cursor.State = governance.SourceBackfilling
-	cursor.Done += uint64(len(topics))
-	cursor.Total = max(cursor.Total, cursor.Done)
-	if !more {
-		at.Done, cursor.State, cursor.Total = true, governance.SourceLive, cursor.Done
-	}
-	return more, l.move(ctx, nil, cursor, at)
-}
-
-func (l *pollers) isBackfilled() bool {
-	var at backfillPosition
-	l.cursor(pollerBackfill, &at)
-	return at.Done
 }

@@ -100,8 +100,7 @@ func (p watchPosition) isBumped(t listed, held *record.Topic, now time.Time) boo
 	return moved && (held.LastPostAt == nil || int64(*held.LastPostAt) != bumped)
 }
 
-// goesOn reports whether the page after one may have topics bumped since the last time. The first time no page
-// has.
+// goesOn reports whether the page after one may have topics bumped since the last time; the first time, none has.
 func (p watchPosition) goesOn(topics []listed, now time.Time) bool {
 	newest := p.newest(now)
 	for _, t := range topics {

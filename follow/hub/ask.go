@@ -136,8 +136,7 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	return nil, &refusedError{fetch.Clip(first.Message)}
 }
 
-// isWithheld reports whether the last answers lack what was created at a time, nil for unknown, whether or not it
-// exists.
+// isWithheld reports whether the last answers lack whatever was created at a time; nil for unknown.
 func (h *Hub) isWithheld(created *governance.Timestamp) bool {
 	const moves = 24 * time.Hour // as time passes
 	before := h.withheld.Load()

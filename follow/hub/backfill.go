@@ -194,8 +194,7 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	return err
 }
 
-// backfillProposals reads the next page of a space's proposals, newest first. Those of equal time may fill
-// several.
+// backfillProposals reads the next page of a space's proposals, newest first. Equal times may fill several.
 func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor, at := p.past(space)
 	variables := map[string]any{"spaces": []string{space}}

@@ -34,8 +34,7 @@ const (
 	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
 )
 
-// Pace is how often a hub may be asked: it allows an address 100 requests in any minute, of which the burst is a
-// part.
+// Pace is how often a hub may be asked: it allows an address 100 requests in any minute, the burst included.
 func Pace(keyed bool) fetch.Pace {
 	if keyed {
 		return fetch.Pace{Requests: 300, Burst: 30, Per: time.Minute}

@@ -20,8 +20,7 @@ const (
 	minRevealPause = 10 * time.Minute
 )
 
-// walksAfterFinal are the times after the final scores at which all votes are read: powers change for a while
-// after.
+// walksAfterFinal are the times after the final scores at which all votes are read: powers may still change.
 func walksAfterFinal() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
 
 // note is what is remembered of a proposal. Times are in seconds since 1970, 0 for never.
@@ -30,8 +29,7 @@ type note struct {
 	Final int64 `json:"final,omitempty"`
 	// Walked is when the last complete walk over the votes began.
 	Walked int64 `json:"walked,omitempty"`
-	// Lack is the number of votes stated at that walk that could not be held: encrypted ones, and those that are no
-	// record.
+	// Lack is the number of votes stated at that walk that could not be held: encrypted ones, and invalid ones.
 	Lack uint64 `json:"lack,omitempty"`
 	// Shutter is true for a proposal whose votes are encrypted until it is over.
 	Shutter bool `json:"shutter,omitempty"`

@@ -22,8 +22,7 @@ type environ = func(name string) (string, bool)
 type form struct {
 	// want says what is allowed.
 	want string
-	// read returns the value of a text. The error is errForm for another form, and never repeats the text: it may be
-	// a key.
+	// read returns the value of a text. Its error is errForm, and never repeats the text, which may be a key.
 	read func(text string, from environ) (any, error)
 }
 

@@ -19,8 +19,7 @@ var queries embed.FS
 const (
 	// maxPage is the largest page that the API answers.
 	maxPage = 20
-	// maxPages bounds the pages of proposals of one organization, maxVotePages of votes on one proposal: none has as
-	// many.
+	// maxPages bounds the pages of an organization's proposals, maxVotePages of a proposal's votes: none has as many.
 	maxPages, maxVotePages = 1000, 100_000
 )
 

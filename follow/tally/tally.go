@@ -1,8 +1,7 @@
 // Package tally follows organizations at an endpoint of Tally's API.
 //
-// Tally has no log of changes, and the state and votes of a proposal change without a
-// trace: the newest proposals and the open ones are polled. A key may send about one
-// request a second.
+// Tally has no log of changes, and the state and votes of a proposal change without a trace: the newest proposals
+// and the open ones are polled. A key may send about one request a second.
 package tally
 
 import (

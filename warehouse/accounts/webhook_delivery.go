@@ -54,8 +54,7 @@ type Message struct {
 
 // MessageQuery selects messages. They come in order of time, then id.
 type MessageQuery struct {
-	// After, exclusive, and Through, inclusive, bound when a message was written or became visible, in
-	// microseconds.
+	// After, exclusive, and Through, inclusive, bound when a message was written or became visible, in microseconds.
 	After, Through int64
 	// Since is the earliest time of a message.
 	Since time.Time

@@ -22,7 +22,7 @@ const (
 	maxListBytes = 128 << 20
 )
 
-// FileList is the list of a backup's files: the signature of the manifest covers the list, and the list every
+// FileList is the list of a backup's files. The manifest's signature covers the list, and the list covers every
 // file.
 type FileList struct {
 	// Bytes and SHA256 are size and hash of the list.
@@ -156,8 +156,8 @@ func size(files []object) (total int64) {
 	return total
 }
 
-// checkFiles compares a backup where the server reads it with its list: those files, and no others, with their
-// content.
+// checkFiles compares a backup where the server reads it with its list: the same files with their content, no
+// others.
 func (s *session) checkFiles(ctx context.Context, m Manifest, files []storedFile) error {
 	found, err := serverFiles(ctx, s.written(), m.Name)
 	if err != nil {

@@ -48,8 +48,7 @@ type Manifest struct {
 	// Schema is the number of the last migration of the version that made it: this version and
 	// later ones restore it, also where a later one has changed the tables before.
 	Schema int `json:"schema"`
-	// Applied is the number of the last migration that had changed the tables, also by a later version; 0 if not
-	// stated.
+	// Applied is the last migration that had changed the tables, also by a later version; 0 if not stated.
 	Applied  int    `json:"applied,omitempty"`
 	Database string `json:"database"`
 	// StartedAt is when the snapshot was made, FinishedAt when the copy was complete.
@@ -199,8 +198,7 @@ func (s *session) writeManifest(ctx context.Context, m Manifest) error {
 	return s.store.write(ctx, m.Name+manifestFile, bytes.NewReader(text), int64(len(text)))
 }
 
-// Find returns the complete backup of a name, or the newest for none, and its base, which is
-// nil for a full one.
+// Find returns the complete backup of a name, or the newest for none, and its base, which is nil for a full one.
 func (s *session) find(ctx context.Context, name string) (m Manifest, base *Manifest, err error) {
 	entries, err := s.list(ctx)
 	if err != nil {

@@ -170,9 +170,8 @@ func (c *metadata) checkName(name string) error {
 	return fmt.Errorf("%q is of no table that the manifest names", name)
 }
 
-// tagReader ends with an error where there is too much text without a tag, or at all: the
-// decoder keeps each in memory until it ends. Comments, declarations and instructions, which
-// may have tags inside, are none of BACKUP's.
+// tagReader ends with an error where there is too much text without a tag, or at all: the decoder keeps each in
+// memory until it ends. Comments, declarations and instructions, which may have tags inside, are none of BACKUP's.
 type tagReader struct {
 	from io.Reader
 	// since is the length of what is read since the last tag began.

@@ -23,8 +23,7 @@ type repeatedVoters struct {
 	single map[refBucket]uint64
 }
 
-// maxPickedVoters bounds the repeated voters whose rows a query keeps in memory, at some
-// 300 bytes a row.
+// maxPickedVoters bounds the repeated voters whose rows a query keeps in memory, at some 300 bytes a row.
 const maxPickedVoters = 250_000
 
 // tooMany reports whether the table has to be merged while it is read instead.
@@ -92,9 +91,9 @@ func queryCounted(
 // the number of rows of voters with a single row.
 type countedRows[V any] func(driver.Rows, error) (values map[record.RefHash]V, single map[record.RefHash]uint64, _ error)
 
-// counted reads values of proposals by the named query. It compares only the rows of repeated voters. The table is
-// merged for all proposals if there are too many such voters, or for proposals whose ballots arrived between its
-// two queries.
+// counted reads values of proposals by the named query, comparing only the rows of repeated voters. The table is
+// merged for all proposals if such voters are too many, or for those with ballots that arrived between its
+// queries.
 func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
 	voters, err := readRepeatedVoters(ctx, w, refs)
 	if err != nil {

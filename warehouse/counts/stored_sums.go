@@ -33,8 +33,7 @@ func storedSums[K comparable, V any](
 	if len(keys) == 0 {
 		return map[K]V{}, nil
 	}
-	// Read before the ballots are counted: a sum with ballots that land meanwhile does not match
-	// the next time.
+	// Read before the ballots are counted: a sum with ballots that land meanwhile does not match the next time.
 	now, err := fingerprints(ctx, w, keys)
 	if err != nil {
 		return nil, err
@@ -118,8 +117,7 @@ func storeTotals(
 	})
 }
 
-// StoredParticipation is ParticipationOf that counts only the DAOs whose ballots have changed since it last
-// counted them.
+// StoredParticipation is ParticipationOf, but counts only DAOs whose ballots have changed since they were counted.
 func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
 	return storedSums(ctx, w, daoIDs, DAOFingerprints, storedParticipation, ParticipationOf, storeParticipation)
 }

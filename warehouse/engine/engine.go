@@ -6,9 +6,8 @@
 // loopback ports and is used like any ClickHouse server, by an address, a user and a
 // password (see [Instance]). [RunChild] is the child's side.
 //
-// The child runs until its parent closes a pipe. A parent that ends, even by SIGKILL,
-// therefore ends the engine. If the engine ends first, the parent restarts it on the
-// same ports. A lock admits one engine per data folder.
+// The child runs until its parent closes a pipe. A parent that ends, even by SIGKILL, therefore ends the engine.
+// If the engine ends first, the parent restarts it on the same ports. A lock admits one engine per data folder.
 package engine
 
 import (
@@ -55,8 +54,7 @@ type Options struct {
 	// Shards are the native addresses, "host:port", of the shards of the cluster ClusterName, including this
 	// engine. All share User and Password.
 	Shards []string
-	// AnalystListen is the address at which AnalystUser alone is let in, over HTTP. Empty means a free port of the
-	// loopback.
+	// AnalystListen is the address that lets in AnalystUser alone, over HTTP; empty for a free port of the loopback.
 	AnalystListen string
 	// AnalystPassword is AnalystUser's; empty means one that the data folder keeps, see PasswordPath.
 	AnalystPassword string
@@ -64,8 +62,7 @@ type Options struct {
 	AnalystGrants []string
 	// AnalystLimits bound each query of AnalystUser. A zero field means its default.
 	AnalystLimits AnalystLimits
-	// MaxMemory bounds the memory of the engine in bytes; zero means 16 GiB. 60 % of the machine's memory bounds
-	// it in any case.
+	// MaxMemory bounds the engine's memory in bytes; zero means 16 GiB. 60 % of the machine's bounds it in any case.
 	MaxMemory int64
 }
 
@@ -76,8 +73,7 @@ type AnalystLimits struct {
 	Rows   int           // of the result; 1,000,000 by default. A longer result is an error.
 }
 
-// Engine is a running ClickHouse and the lock of its data folder. Its methods may be
-// called concurrently.
+// Engine is a running ClickHouse and the lock of its data folder. Its methods may be called concurrently.
 type Engine struct {
 	options Options
 	logger  *slog.Logger
@@ -198,8 +194,7 @@ func (e *Engine) startFirst(ctx context.Context) error {
 	return err
 }
 
-// launch starts a process, waits until it answers, and publishes it in the data folder. It kills a process that
-// does not answer.
+// launch starts a process, waits until it answers, or else kills it, and publishes it in the data folder.
 func (e *Engine) launch(ctx context.Context) error {
 	start := time.Now()
 	if err := removeStaleFiles(e.options.DataDir); err != nil {
@@ -249,9 +244,8 @@ func (e *Engine) AwaitUsers(ctx context.Context) {
 	}
 }
 
-// Stop stops the engine and unlocks the data folder. Running queries have two seconds to finish, or until the
-// context is done; then Stop kills the process, which loses no acknowledged data. Later calls return the first
-// result.
+// Stop stops the engine and unlocks the data folder. Running queries have two seconds, or until the context is
+// done; then Stop kills the process, which loses no acknowledged data. Later calls return the first result.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()

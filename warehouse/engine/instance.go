@@ -34,8 +34,7 @@ const loopback = "127.0.0.1"
 // ErrNotRunning reports a data folder without a running engine.
 var ErrNotRunning = errors.New("no engine is running")
 
-// Instance holds the addresses and credentials of a running engine. Its log value omits
-// the passwords.
+// Instance holds the addresses and credentials of a running engine. Its log value omits the passwords.
 type Instance struct {
 	// OwnerPID is the process that called Start.
 	OwnerPID  int `json:"ownerPid"`

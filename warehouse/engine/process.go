@@ -18,9 +18,8 @@ import (
 // errPortTaken reports that another process listens on a port of the engine.
 var errPortTaken = errors.New("port is taken")
 
-// serverQueries turn clickhouse local into a server. HTTP starts first, so that a client
-// with an answer over TCP can use both. The last query runs until the parent closes the
-// pipe, which is pipeFD.
+// serverQueries turn clickhouse local into a server. HTTP starts first, so that a client with an answer over TCP
+// can use both. The last query runs until the parent closes the pipe, which is pipeFD.
 const serverQueries = "CREATE DATABASE IF NOT EXISTS " + AnalystDatabase + "; SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
 	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/fd/4' FORMAT LineAsString"
@@ -36,9 +35,8 @@ type process struct {
 	err      error         // the exit error; set before exited is closed
 }
 
-// startProcess starts the engine on the ports of instance. The child inherits the lock
-// of the data folder: even if this process is killed, no other process can lock the
-// folder before the engine has ended.
+// startProcess starts the engine on the ports of instance. The child inherits the lock of the data folder: even if
+// this process is killed, no other process can lock the folder before the engine has ended.
 func startProcess(ctx context.Context, options Options, instance Instance, lock *os.File) (*process, error) {
 	p := &process{output: &output{logger: options.Logger}, exited: make(chan struct{})}
 	// The process outlives ctx, which bounds the start only.
@@ -52,8 +50,7 @@ func startProcess(ctx context.Context, options Options, instance Instance, lock 
 	p.command.Env = []string{}
 	// A process that the engine started could keep its output open.
 	p.command.WaitDelay = time.Second
-	// In a process group of its own the engine does not receive a terminal's Ctrl-C
-	// while the parent still needs it.
+	// In a process group of its own the engine does not receive a terminal's Ctrl-C while the parent still needs it.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.start(lock); err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
@@ -106,8 +103,7 @@ func arguments(options Options, instance Instance) []string {
 
 func (p *process) pid() int { return p.command.Process.Pid }
 
-// ready waits until the engine answers a query. It returns an error if the engine ends before or takes longer than
-// timeout.
+// ready waits until the engine answers a query. It is an error if the engine ends before, or takes over timeout.
 func (p *process) ready(ctx context.Context, instance Instance, timeout time.Duration) error {
 	const readyPollInterval = 25 * time.Millisecond // the interval between queries to a starting engine
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -51,8 +51,8 @@ func (e *Engine) restart(ctx context.Context, failures int) int {
 	return failures
 }
 
-// backoff returns the delay before the next start, which doubles up to maxBackoff. jitter, from 0 to 1, reduces it
-// by up to a half.
+// backoff returns the delay before a start. It doubles up to maxBackoff; jitter, 0 to 1, reduces it by up to a
+// half.
 func backoff(failures int, jitter float64) time.Duration {
 	delay := maxBackoff
 	if failures < 7 {

@@ -31,8 +31,7 @@ FROM feed_events FINAL
 // errNoWindow reports a query for events or signals without the required time window.
 var errNoWindow = errors.New("the query has no window of time")
 
-// ListEvents returns the first q.Limit events after q.After that q selects. Events later than shown have not
-// happened yet.
+// ListEvents returns the first q.Limit events after q.After that q selects, but none that happens after shown.
 func ListEvents(
 	ctx context.Context, w *warehouse.Warehouse, q query.Events, shown governance.Timestamp,
 ) ([]governance.EventRow, error) {

@@ -64,8 +64,8 @@ func (f Feed) StoredSignals(ctx context.Context, items []FeedItem) ([]StoredFeed
 	return warehouse.FindRefs[StoredFeedRow](ctx, f.w, "read stored signals", sqlText("feed_rows_signals"), items)
 }
 
-// ReplaceEvents makes rows the stored events of some items. stored has all stored rows of these items. It writes
-// the rows that differ, marks missing ones as gone, and returns the ids of both, by DAO.
+// ReplaceEvents makes rows the stored events of some items. stored has all their stored rows. It writes the rows
+// that differ, marks missing ones as gone, and returns the ids of both, by DAO.
 func (f Feed) ReplaceEvents(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedEvent,
 ) (map[string][]string, error) {
@@ -180,8 +180,7 @@ type feedDiff struct {
 	stored []StoredFeedRow
 	// unmatched has the stored rows that no derived row has replaced or confirmed yet.
 	unmatched map[feedRowKey]StoredFeedRow
-	// displaced are the stored rows whose place the row of another item takes: two topics that
-	// change numbers.
+	// displaced are the stored rows whose place the row of another item takes: two topics that change numbers.
 	displaced []StoredFeedRow
 	// daos are the ids of rows that differ, by DAO.
 	daos map[string][]string

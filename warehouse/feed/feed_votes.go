@@ -74,8 +74,7 @@ type InterimTally struct {
 	// Votes and Powers have an entry for each window: the number and the power of the ballots before its beginning.
 	Votes  []uint64
 	Powers []decimal.Decimal
-	// Largest is the voting power of the largest ballot for the choice, LargestVoter the normalized identity of
-	// its voter.
+	// Largest is the power of the choice's largest ballot, LargestVoter the normalized identity of its voter.
 	Largest      decimal.Decimal
 	LargestVoter string
 }
@@ -103,8 +102,8 @@ type QuorumTime struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// QuorumTimes returns when each vote reached its quorum, by the ballots that count in order of time. Votes that
-// did not are missing.
+// QuorumTimes returns when votes reached their quorum, by the ballots that count in order of time; others are
+// missing.
 func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil

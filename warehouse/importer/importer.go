@@ -1,8 +1,7 @@
 // Package importer imports files of upstream systems into the warehouse.
 //
-// [Run] streams the files in batches, reports progress through [Progress], and writes
-// rejected lines to a file. Running an import again changes nothing; it completes an
-// import that was interrupted.
+// [Run] streams the files in batches, reports progress through [Progress], and writes rejected lines to a file.
+// Running an import again changes nothing; it completes an import that was interrupted.
 package importer
 
 import (
@@ -32,8 +31,7 @@ type Options struct {
 	BatchSize    int    // the maximum number of records per INSERT
 	MaxLineBytes int    // the maximum length of a line; 0 means source.DefaultMaxLineBytes
 	RejectsDir   string // the folder for the file of rejected lines
-	// TolerateRejects makes a file with rejected lines count as read completely, so that its sources are marked as
-	// synced.
+	// TolerateRejects makes a file with rejected lines count as read completely: its sources are marked as synced.
 	TolerateRejects bool
 	// AsOf is as of when the records are; nil where that is not stated.
 	AsOf     *governance.Timestamp

@@ -49,9 +49,9 @@ func CountCopiedBallots(ctx context.Context, w *warehouse.Warehouse, generation 
 		clickhouse.Named("generation", generation))
 }
 
-// ExportBallots returns the ballots of one part of an export, by power: limit of them in all but the last. A
-// sorted copy is dropped as a whole: a part of one is complete, or empty where the copy is gone. Without a copy
-// there is one part.
+// ExportBallots returns one part of an export, by power: limit ballots in all but the last. A sorted copy is
+// dropped as a whole: a part of one is complete, or empty where the copy is gone. Without a copy there is one
+// part.
 func ExportBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, part, limit int) ([]LatestBallot, error) {
 	order := byPower()
 	if part == 1 || at.Generation == 0 {

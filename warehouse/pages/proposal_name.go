@@ -107,9 +107,8 @@ func (e indexEntry) isCurrent(p ListedProposal) bool {
 	return e.Key == p.Key && e.Descending == descendingTime(p.CreatedAt)
 }
 
-// followIndex reads the entries of an index in order, and returns the current rows of the first limit proposals
-// for which holds is true of an entry. The function next reads the entries after a given one; nil reads from the
-// beginning.
+// followIndex reads the entries of an index in order. next reads those after an entry; nil reads from the
+// beginning. It returns the current rows of the first limit proposals for which holds is true of an entry.
 func followIndex(
 	ctx context.Context, w *warehouse.Warehouse, limit int,
 	next func(after *indexEntry, limit int) ([]indexEntry, error), holds func(indexEntry, ListedProposal) bool,

@@ -99,8 +99,7 @@ func CurrentSortedCopies(ctx context.Context, w *warehouse.Warehouse) ([]SortedC
 	return warehouse.Find[SortedCopy](ctx, w, "list current sorted copies", sqlText("sorted_copy_current"))
 }
 
-// DropOldSortedCopies removes the generations that are not current and began before a time: replaced ones and
-// interrupted builds.
+// DropOldSortedCopies removes generations that are not current and began before a time: replaced, or broken off.
 func DropOldSortedCopies(ctx context.Context, w *warehouse.Warehouse, current []SortedCopy, before time.Time) error {
 	generations := warehouse.Values(current, func(c SortedCopy) uint64 { return c.Generation })
 	if err := w.EachNode(ctx, func(node driver.Conn) error {

@@ -44,8 +44,7 @@ type Proposal struct {
 	// the provider's (Decentraland).
 	UpstreamID, UpstreamType, UpstreamStatus string
 	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes. The fingerprint omits it, and
-	// each field below Milestones, if it is empty, so that other fingerprints stay the same. Such a field is empty,
-	// or nil, if upstream states nothing.
+	// each field below Milestones, if upstream states none: fingerprints of other proposals stay the same.
 	SnapshotURL string `msgpack:",omitempty"`
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone

@@ -1,9 +1,8 @@
 // Package record defines the rows that imports append to the warehouse: upstream data
 // in a common form, with every digit and every recast.
 //
-// Each [Record] has a [Kind], which is also its table, and a key, under which a later
-// version replaces it. [Fingerprint] hashes its content, so that importing the same
-// data twice changes nothing.
+// Each [Record] has a [Kind], which is also its table, and a key, under which a later version replaces it.
+// [Fingerprint] hashes its content, so that importing the same data twice changes nothing.
 package record
 
 import (

@@ -122,8 +122,7 @@ func insertID(batchID uuid.UUID, kind record.Kind) string {
 }
 
 // closeBatch commits a batch whose records were written in part or not at all, once no statement writes any more:
-// an open batch hides what comes after it from the views. A batch that cannot be closed stays open until
-// CommitAbandoned.
+// an open batch hides what comes after it. One that cannot be closed stays open until CommitAbandoned.
 func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	const closePause = 50 * time.Millisecond // the time between two looks whether the inserts of a batch have ended
 	const closeTimeout = 10 * time.Second    // bounds how long a batch that failed is closed

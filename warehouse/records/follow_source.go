@@ -94,8 +94,7 @@ func followedAt(cursors []FollowCursor) map[record.SourceRef]string {
 	return upstreams
 }
 
-// sourceFollows evaluates cursors. The pollers of an upstream that have no source count for
-// each of its sources.
+// sourceFollows evaluates cursors. The pollers of an upstream that have no source count for each of its sources.
 func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]SourceFollow {
 	shared := map[string][]FollowCursor{}
 	pollers := map[record.SourceRef][]FollowCursor{}
@@ -123,8 +122,7 @@ func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]So
 	return follows
 }
 
-// withHealth returns the cursor of one source with how its poller fares, where one poller polls
-// all sources.
+// withHealth returns the cursor of one source with how its poller fares, where one poller polls all sources.
 func withHealth(c FollowCursor, shared []FollowCursor) FollowCursor {
 	for _, poller := range shared {
 		if poller.Poller == c.Poller && c.SucceededAt == nil {

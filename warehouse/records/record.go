@@ -44,11 +44,10 @@ func (c *Counts) Add(other Counts) {
 	c.Unchanged += other.Unchanged
 }
 
-// Append writes the new and changed ones of some records as one committed batch: a reader
-// sees the records of all kinds or none. Each kind is inserted as a whole, in import order.
-// It is idempotent: after an error or a crash, call it again with the same records or a
-// part of them. Of records with the same key the last one counts. Forum topics that not
-// everybody may read are withheld, whatever records say of them.
+// Append writes the new and changed ones of some records as one committed batch: a reader sees the records of all
+// kinds or none. Each kind is inserted as a whole, in import order. It is idempotent: after an error or a crash,
+// call it again with the same records or a part of them. Of records with the same key the last one counts. Forum
+// topics that not everybody may read are withheld, whatever records say of them.
 func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []record.Record) (Counts, error) {
 	records, err := withhold(ctx, w, record.WithActions(records))
 	if err != nil {
@@ -129,8 +128,7 @@ func readStored(ctx context.Context, w *warehouse.Warehouse, records []record.Re
 	return parts, nil
 }
 
-// row is a record to be written: its position in the part, and what differs in its
-// provenance from the other rows.
+// row is a record to be written: its position in the part, and what differs in its provenance from the other rows.
 type row struct {
 	at                   int
 	fingerprint, version uint64

@@ -26,8 +26,7 @@ type column struct {
 	kind chcolumn.Type
 }
 
-// provenanceColumns are the last columns of every table of records; see
-// migrations/0001_sources.sql.
+// provenanceColumns are the last columns of every table of records; see migrations/0001_sources.sql.
 const provenanceColumns = "fingerprint, version, discovered_at, observed_at, import_id"
 
 func tableOf(kind record.Kind) (table, error) {

@@ -94,8 +94,7 @@ func (s *fileSearch) add(path string) {
 	}
 }
 
-// addFolder adds the files below a folder marked for import. It reports whether there are any, or it was added
-// before.
+// addFolder adds the files below a folder marked for import. It reports whether there are any, or were before.
 func (s *fileSearch) addFolder(folder string) (matched bool) {
 	truePath := resolve(folder)
 	if s.seen[truePath] {
@@ -150,8 +149,7 @@ func (s *fileSearch) addFile(path string, info fs.FileInfo) {
 	}
 }
 
-// resolve returns the absolute path without symbolic links, so that a file has one path; path itself if that
-// fails.
+// resolve returns the absolute path without symbolic links, so that a file has one path; on failure, path itself.
 func resolve(path string) string {
 	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked

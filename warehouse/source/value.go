@@ -238,14 +238,12 @@ func (v value) boolOr(fallback bool) bool {
 	return v.json[0] == 't'
 }
 
-// power returns a number as voting power; nil if absent. rounded is true if it had more decimal places than are
-// kept.
+// power returns a number as voting power; nil if absent. rounded is true if it had more places than are kept.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
 	return v.amount(governance.ParsePower, "a number from 0")
 }
 
-// amount returns a number as parse reads it, as power does. wanted says what parse takes, for the reason of a
-// rejection.
+// amount is power by another parser. wanted says what parse accepts, for the reason of a rejection.
 func (v value) amount(
 	parse func(string) (decimal.Decimal, bool, error), wanted string,
 ) (power *decimal.Decimal, rounded bool) {
@@ -260,9 +258,8 @@ func (v value) amount(
 	return &read, rounded
 }
 
-// baseUnits returns an amount in the smallest unit of a token with some decimals as voting
-// power, or nil if the value is absent, and whether it is rounded. Upstream states such amounts
-// as strings.
+// baseUnits returns an amount in the smallest unit of a token with some decimals as voting power, or nil if the
+// value is absent, and whether it is rounded. Upstream states such amounts as strings.
 func (v value) baseUnits(decimals int32) (power *decimal.Decimal, rounded bool) {
 	parse := func(text string) (decimal.Decimal, bool, error) { return governance.ParseUnits(text, decimals) }
 	return v.amount(parse, "a whole number of smallest units from 0")

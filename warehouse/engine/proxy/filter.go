@@ -16,8 +16,7 @@ const (
 	maxBody = 1 << 20
 	// maxHeader bounds the header of a request, and with it a query in its URL, in bytes.
 	maxHeader = 256 << 10
-	// maxBuffer bounds how much of a result the server may hold back before it begins to
-	// answer, in bytes.
+	// maxBuffer bounds how much of a result the server may hold back before it begins to answer, in bytes.
 	maxBuffer = 16 << 20
 	// maxName bounds the name of a query, of a session or of a placeholder, in bytes.
 	maxName = 256
@@ -33,8 +32,7 @@ func knownParameters() []string {
 // placeholder is the prefix of a parameter that gives the value of a placeholder in the query.
 const placeholder = "param_"
 
-// knownTypes returns the types that a body may have. They differ in nothing: clients name
-// one or another.
+// knownTypes returns the types that a body may have. They differ in nothing: clients name one or another.
 func knownTypes() []string {
 	return []string{"text/plain", "application/octet-stream", "application/x-www-form-urlencoded", "application/json"}
 }
@@ -69,8 +67,7 @@ func (p *Proxy) filter(w http.ResponseWriter, r *http.Request, parameters url.Va
 	return body, nil
 }
 
-// rewrite changes parameters of a client into what the server gets, or returns why they are refused; "" if they
-// are not.
+// rewrite changes a client's parameters into what the server gets, or returns why they are refused.
 func (p *Proxy) rewrite(parameters url.Values) string {
 	for name, values := range parameters {
 		if reason := p.refuseParameter(name, values); reason != "" {
