@@ -183,7 +183,7 @@ func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 // scanTargets returns where the driver puts the columns of a row; a row, key or value that is no struct takes one.
 func scanTargets(row reflect.Value, columns []string) (targets []any, err error) {
 	if _, is := reflect.TypeAssert[interface{ isKeyed() }](row); is {
-		key, count := row.Field(0), 1
+		key, count := row.Field(0), min(1, len(columns)) // over HTTP, an empty result has no columns
 		for isNested(key.Type()) && count < len(columns) && fieldOf(key.Type(), columns[count]) != nil {
 			count++
 		}
@@ -191,16 +191,16 @@ func scanTargets(row reflect.Value, columns []string) (targets []any, err error)
 		targets, err = scanTargets(row.Field(1), columns[count:])
 		return append(keyTargets, targets...), errors.Join(keyErr, err)
 	}
-	if !isNested(row.Type()) {
-		if len(columns) != 1 {
-			return nil, fmt.Errorf("%s takes one column, not %d", row.Type(), len(columns))
-		}
-		return []any{scanTarget(row, nil)}, nil
+	nested := isNested(row.Type())
+	if !nested && len(columns) > 1 {
+		return nil, fmt.Errorf("%s takes one column, not %d", row.Type(), len(columns))
 	}
 	for _, column := range columns {
-		index := fieldOf(row.Type(), column)
-		if index == nil {
-			return nil, fmt.Errorf("%s has no field for column %s", row.Type(), column)
+		var index []int
+		if nested {
+			if index = fieldOf(row.Type(), column); index == nil {
+				return nil, fmt.Errorf("%s has no field for column %s", row.Type(), column)
+			}
 		}
 		targets = append(targets, scanTarget(row, index))
 	}

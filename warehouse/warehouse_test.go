@@ -488,6 +488,7 @@ func TestHTTPProtocol(t *testing.T) {
 	appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil))
 	env.Want(t, 1, appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil)).Unchanged, "the ballot unchanged")
 	env.Want(t, "1.5", tally(t, w, "p").Power.String(), "a power")
+	env.Want(t, 0, len(env.Must(records.Casts(t.Context(), w, []record.RefHash{{}}))(t)), "casts on no proposal")
 }
 
 // A proxy ends an answer in good order when the server behind it dies, if it takes the end of the connection for the end of the answer.
