@@ -82,6 +82,7 @@ type Options struct {
 // API is one API node. Its methods may be called concurrently.
 type API struct {
 	app         *fiber.App
+	options     Options
 	publication *publicationWatcher
 	backend     *routes.Backend
 	local       *localCopies
@@ -105,6 +106,7 @@ type API struct {
 // New returns a node that answers once Serve is called.
 func New(o Options) *API {
 	a := &API{
+		options:     o,
 		publication: &publicationWatcher{store: o.Store, staleAfter: o.StaleAfter},
 		log:         newRequestLog(o),
 		metrics:     newMetrics(o.Metrics),
@@ -167,17 +169,17 @@ func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
 	watching.Go(func() { a.backend.Pages.Run(ctx) })
-	watching.Go(func() { a.admission.Tokens.Run(ctx) })
-	watching.Go(func() { a.admission.Meter.Run(ctx) })
-	if a.admission.Payments != nil {
-		watching.Go(func() { a.admission.Payments.Run(ctx) })
+	watching.Go(func() { a.options.Tokens.Run(ctx) })
+	watching.Go(func() { a.options.Meter.Run(ctx) })
+	if a.options.Payments != nil {
+		watching.Go(func() { a.options.Payments.Run(ctx) })
 	}
 	watching.Wait()
 }
 
 // Ready returns nil once everything was published, and the node knows the publication and the tokens.
 func (a *API) Ready(ctx context.Context) error {
-	if _, err := a.admission.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+	if _, err := a.options.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
 		return fmt.Errorf("nothing is published yet, workers publish to Redis: %w", err)
 	} else if err != nil {
 		return fmt.Errorf("the publication state is not read yet: %w", err)
@@ -185,7 +187,7 @@ func (a *API) Ready(ctx context.Context) error {
 	if a.publication.latest.Load() == nil {
 		return errors.New("the publication state is not read yet")
 	}
-	if err := a.admission.Tokens.Ready(); err != nil {
+	if err := a.options.Tokens.Ready(); err != nil {
 		return fmt.Errorf("the tokens are not read yet: %w", err)
 	}
 	return nil
@@ -211,8 +213,8 @@ func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
 	defer a.held.close()
-	if a.admission.Payments != nil {
-		defer a.admission.Payments.Close()
+	if a.options.Payments != nil {
+		defer a.options.Payments.Close()
 	}
 	if err := a.app.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down the API: %w", err)
@@ -290,7 +292,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 		return copied, nil
 	}
 	// Nothing waits before this line, so that a hit needs no deadline.
-	ctx, cancel := context.WithTimeout(c.UserContext(), a.admission.RequestTimeout)
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.options.RequestTimeout)
 	defer cancel()
 	answer, err := a.loadOrHeld(ctx, s, r)
 	if err != nil {
@@ -325,7 +327,7 @@ func (a *API) joinRead(ctx context.Context, key string, read func(context.Contex
 	flight := a.reads.DoChan(key, func() (_ any, err error) {
 		leads = true
 		defer panics.Caught(&err)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.admission.RequestTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.options.RequestTimeout)
 		defer cancel()
 		return read(ctx)
 	})
@@ -362,7 +364,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 		return nil, err
 	}
 	answer.target, answer.tags = r.Target(), r.Tags()
-	if a.admission.PurgeEnabled {
+	if a.options.PurgeEnabled {
 		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}
 	answer.setControl(route, a.sharedLifetime(route, answer, answer.View.Readiness))

@@ -107,7 +107,7 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 // setMissingKeys sets the surrogate keys of a 404, which the publication of what is missing purges.
 func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	e, is := errors.AsType[*apierror.Error](err)
-	if !is || e.Status != http.StatusNotFound || !a.admission.PurgeEnabled {
+	if !is || e.Status != http.StatusNotFound || !a.options.PurgeEnabled {
 		return
 	}
 	keys := httpcache.SurrogateKeysOf(r.Tags())
@@ -144,7 +144,7 @@ func setDocumentCaching(c *fiber.Ctx) {
 // authorized. What is not ready may change without a purge, and what time makes wrong is kept until then at most.
 func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
-	if !a.admission.PurgeEnabled || readiness != governance.Ready {
+	if !a.options.PurgeEnabled || readiness != governance.Ready {
 		return fresh.SMaxAge
 	}
 	lifetime := fresh.PurgedSMaxAge

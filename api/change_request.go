@@ -46,7 +46,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 		found, err = a.loadHeld(c.UserContext(), r.After(*found.Page.NextCursor))
 		s.now = a.now()
 		if err == nil && !found.Empty && s.caller != nil { // the token may have ended meanwhile
-			if _, ended := a.admission.Tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
+			if _, ended := a.options.Tokens.Authenticate(c.Get(access.HeaderToken), s.now); ended != nil {
 				return nil, credentialError(ended)
 			}
 		}
@@ -64,7 +64,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 }
 
 func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.admission.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
 	return a.loadAnswer(ctx, nil, r)
 }
@@ -216,7 +216,7 @@ func (s *changeStream) charge(found *rendered) (err error) {
 		return nil
 	}
 	s.state.now = s.now()
-	if s.state.caller, err = s.admission.Tokens.Authenticate(s.token, s.state.now); err != nil {
+	if s.state.caller, err = s.options.Tokens.Authenticate(s.token, s.state.now); err != nil {
 		return credentialError(err)
 	}
 	if err := s.state.requireScope(); err != nil {
@@ -225,7 +225,7 @@ func (s *changeStream) charge(found *rendered) (err error) {
 	if err := s.admission.limitCaller(s.ctx, &s.state, s.state.caller.EffectiveLimits()); err != nil {
 		return err
 	}
-	s.admission.Meter.Count(access.Response{
+	s.options.Meter.Count(access.Response{
 		TokenID: s.state.caller.ID, Route: s.state.route.ID, Status: http.StatusOK, Charged: true, Bytes: len(found.data),
 	}, s.state.now)
 	return nil

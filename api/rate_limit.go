@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 
 	"pnyx/access"
 	"pnyx/api/apierror"
@@ -28,34 +30,39 @@ const (
 
 const monthPolicy = "month"
 
-// setLimitHeaders sets the policies that were applied to the request, and what is left of them. Answers for everyone
-// have them, too, of the caller whose request reached the node: caches do not store them.
+// setLimitHeaders sets the policies that were applied to the request, of its token or of the client's address, and
+// what is left of them. Answers for everyone have them, too, of the caller whose request reached the node: caches do
+// not store them. The headers are written on the stack: every free answer has them.
 func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
+	var room [2][128]byte
 	switch {
 	case s.internal:
 	case s.decided:
 		bucket, month := s.grant.Request.Bucket, s.grant.Quota.Month
-		policy := policyOf(bucket, s.grant.Request.Limits.Rate(bucket))
-		left := limitItem(string(bucket), 'r', int64(s.grant.Decision.Remaining), 't', s.grant.Decision.ResetAfter)
+		policy := appendPolicy(room[0][:0], bucket, s.grant.Request.Limits.Rate(bucket))
+		left := appendItem(room[1][:0], string(bucket), 'r', int64(s.grant.Decision.Remaining), 't', s.grant.Decision.ResetAfter)
 		if s.grant.Quota.Limit > 0 {
-			policy += ", " + limitItem(monthPolicy, 'q', s.grant.Quota.Limit, 'w', month.End().Sub(month.Begin))
-			left += ", " + limitItem(monthPolicy, 'r', s.grant.Quota.Remaining(), 't', month.End().Sub(s.now))
+			policy = appendItem(append(policy, ", "...), monthPolicy, 'q', s.grant.Quota.Limit, 'w', month.End().Sub(month.Begin))
+			left = appendItem(append(left, ", "...), monthPolicy, 'r', s.grant.Quota.Remaining(), 't', month.End().Sub(s.now))
 		}
-		setHeader(c, HeaderRateLimitPolicy, policy)
-		setHeader(c, HeaderRateLimit, left)
+		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(policy))
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
 	case s.address != ratelimit.Decision{} && a.freePolicy != "": // a payment takes from a bucket of its own
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		setHeader(c, HeaderRateLimit, limitItem(string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter))
+		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
 	}
 }
 
-func policyOf(bucket ratelimit.Bucket, rate ratelimit.Rate) string {
-	return limitItem(string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
+func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
+	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
 }
 
-// limitItem is an item of a structured header: a name with a count and a time in seconds as parameters.
-func limitItem(name string, countKey byte, count int64, timeKey byte, d time.Duration) string {
-	return fmt.Sprintf(`"%s";%c=%d;%c=%d`, name, countKey, count, timeKey, apierror.Seconds(d))
+// appendItem appends an item of a structured header: a name with a count and a time in seconds as parameters.
+func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
+	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
+	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
+	return strconv.AppendInt(text, int64(apierror.Seconds(d)), 10)
 }
 
 func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *apierror.Error {

@@ -276,7 +276,7 @@ func (r *Read) end(delivered bool) {
 		return
 	}
 	if s.decided && s.grant.Allowed() {
-		a.admission.Limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
+		a.options.Limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
 	}
 }
 
