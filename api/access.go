@@ -16,7 +16,8 @@ import (
 	"pnyx/ratelimit"
 )
 
-// admission decides who is answered: by token, by payment or by address. It counts answers, and knows the edges.
+// admission decides which requests are answered: by their token, by a payment, or by the address of their client.
+// It counts the answers, and decides which edges are trusted.
 type admission struct {
 	Options
 
@@ -46,6 +47,7 @@ func (a *admission) authenticate(c *fiber.Ctx, s *requestState) {
 	}
 }
 
+// requireScope returns an error unless the caller's token opens the route.
 func (s *requestState) requireScope() error {
 	if needed := s.route.Scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)
@@ -85,8 +87,8 @@ func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) 
 	return a.limitCaller(c.UserContext(), s, limits)
 }
 
-// recheckToken looks again for a token that the node does not know: it may have been issued a moment ago. The bucket
-// of the address is taken from first, so that guessing is slow.
+// recheckToken looks once more for a token that the node does not know, where one is needed: it may have been
+// issued a moment ago. The bucket of the address is taken from first, so that guessing is slow.
 func (a *admission) recheckToken(c *fiber.Ctx, s *requestState) error {
 	needed := s.route.TokenOnly || s.route.Paid() && !s.internal
 	if !needed || !errors.Is(s.credentialErr, access.ErrUnknownToken) {
@@ -122,7 +124,8 @@ func (a *admission) limitIP(c *fiber.Ctx, s *requestState) error {
 	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, s.address, s.now)
 }
 
-// limitCaller takes from the bucket and the month of a token or a paying address, as far as limits has them.
+// limitCaller takes from the bucket and the monthly quota of a token or a paying address, as far as limits has
+// them.
 func (a *admission) limitCaller(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
 	var id string
 	var plan ratelimit.Plan
@@ -143,8 +146,8 @@ func (a *admission) limitCaller(ctx context.Context, s *requestState, limits rat
 	return nil
 }
 
-// finishAccounting sets the headers about limits, refunds what an answer without data took from the quota, and counts
-// the answer for its token: a 200 to HEAD as one to GET, because its headers describe the data.
+// finishAccounting sets the headers about limits, refunds what an answer without data took from the quota, and
+// counts the answer for its token. A 200 to HEAD counts like one to GET: its headers describe the data.
 func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if s.route == nil {
 		return

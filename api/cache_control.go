@@ -88,7 +88,7 @@ func (r *rendered) setControl(route *routes.Route, lifetime time.Duration) {
 	}
 }
 
-// setCacheControl replaces the default Cache-Control where it does not apply to this request.
+// setCacheControl replaces the default Cache-Control where the request needs another one.
 func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
 	case s.charge != nil, s.route.TokenOnly:
@@ -104,7 +104,7 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	}
 }
 
-// setMissingKeys sets the surrogate keys of a 404, which the publication of what is missing purges.
+// setMissingKeys sets the surrogate keys of a 404, so that the publication that adds what is missing purges it.
 func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	e, is := errors.AsType[*apierror.Error](err)
 	if !is || e.Status != http.StatusNotFound || !a.options.PurgeEnabled {
@@ -115,7 +115,8 @@ func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	setHeader(c, httpcache.HeaderCacheTag, keys.Joined)
 }
 
-// errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached, a paid one by its payer alone.
+// errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the 404 of a paid route was
+// paid for, and only its caller may cache it.
 func errorCacheControl(c *fiber.Ctx, s *requestState, e *apierror.Error) string {
 	reads := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	if e.Status != http.StatusNotFound || !reads {
@@ -140,8 +141,9 @@ func setDocumentCaching(c *fiber.Ctx) {
 	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
 }
 
-// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an edge that has every request
-// authorized. What is not ready may change without a purge, and what time makes wrong is kept until then at most.
+// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an edge that has every
+// request authorized. An answer that is not ready may change without a publication that purges it, and an answer
+// that time alone makes wrong is kept until then at most.
 func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
 	if !a.options.PurgeEnabled || readiness != governance.Ready {

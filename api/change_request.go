@@ -19,8 +19,8 @@ import (
 	"pnyx/api/routes"
 )
 
-// awaitChanges holds a request whose page has no rows until there is one, as long as the request asks. A payment buys
-// what there is now, and an edge that gives up gets its answer before.
+// awaitChanges holds a request whose page has no rows until there is one, for as long as the request asks. A
+// payment buys what there is now. A request of an edge is answered before the edge gives up.
 func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) (*rendered, error) {
 	params, is := r.Params.(*routes.ChangeParams)
 	if !is || params.Wait == 0 || s.charge != nil || a.draining.Load() || found.Page.HasMore {
@@ -42,7 +42,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 	defer deadline.Stop()
 	for {
 		grown := a.changes.growth()
-		// Each page begins where the one before ended, also without a cursor.
+		// Each page begins where the one before it ended; without a cursor, where the first one began.
 		found, err = a.loadHeld(c.UserContext(), r.After(*found.Page.NextCursor))
 		s.now = a.now()
 		if err == nil && !found.Empty && s.caller != nil { // the token may have ended meanwhile
@@ -63,6 +63,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 	}
 }
 
+// loadHeld is loadAnswer for a request that waits for changes.
 func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
@@ -90,7 +91,8 @@ func (s *requestState) acceptsStream(c *fiber.Ctx) bool {
 		c.Accepts(fiber.MIMEApplicationJSON, MIMEEventStream) == MIMEEventStream
 }
 
-// streamChanges answers with the pages that the caller would get in turn, as events with the cursor after each.
+// streamChanges answers with a stream of what is added to a list: the pages that the caller would get one after
+// the other, each as an event whose id is the cursor after it.
 func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	const minQuiet = time.Second                // how often a stream sends a sign of life at most, however impatient an edge is
 	const headerBuffering = "X-Accel-Buffering" // tells nginx not to keep what it is sent for later
@@ -210,7 +212,7 @@ func (s *changeStream) goOn(found *rendered) {
 	}
 }
 
-// charge counts a page as a request of its own. The token may meanwhile be revoked, or have other limits.
+// charge counts a page as a request of its own. The token may be revoked, or have other limits than at the start.
 func (s *changeStream) charge(found *rendered) (err error) {
 	if s.state.internal {
 		return nil

@@ -25,8 +25,8 @@ const (
 	tailRows = 10_000
 )
 
-// changeTail is the end of the stream of changes, which one reader follows for all requests of a node that wait,
-// while any does; requests for earlier rows read Redis. It is safe for concurrent use.
+// changeTail is the end of the stream of changes. One reader follows it for all waiting requests of a node, and
+// none while no request waits; requests for earlier rows read Redis. It is safe for concurrent use.
 type changeTail struct {
 	store *cache.Store
 	// drop drops the node's copies of answers with tags.
@@ -39,7 +39,8 @@ type changeTail struct {
 	metrics    changeMetrics
 
 	mu sync.Mutex
-	// slice has the rows after its place First, and where the stream ends, while following is set.
+	// slice has the rows after its place First, and where the stream ends. It is of no use unless following is
+	// set.
 	slice     cache.ChangeSlice
 	following bool
 	// grown is closed when there are further rows.
@@ -65,7 +66,8 @@ func newChangeTail(store *cache.Store, drop func(...cache.Tag), registerer prome
 	}
 }
 
-// poll reads what was added to the stream, while a caller waits. If Redis cannot be read, what is known stays.
+// poll reads what was added, after a publication and from time to time, while a caller waits, if Redis can be
+// read.
 func (t *changeTail) poll(ctx context.Context) {
 	if t.waiting.Load() == 0 {
 		t.mu.Lock()
@@ -115,7 +117,7 @@ func (t *changeTail) wake() {
 	t.metrics.woken.Add(float64(t.waiting.Load()))
 }
 
-// growth returns what is closed when there are further rows than those read after the call.
+// growth returns a channel that is closed when there are further rows than those read after the call.
 func (t *changeTail) growth() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

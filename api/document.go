@@ -48,7 +48,8 @@ type Document struct {
 	Header map[string]string
 	// Render returns the text. It is called at most once, by the first request.
 	Render func() ([]byte, error)
-	// RenderExamples replaces Render for a document with examples. Caches keep no text without them.
+	// RenderExamples replaces Render for a document with examples of requests. It is called again when the
+	// examples have changed; while there are none, caches do not keep the text.
 	RenderExamples func(Examples) ([]byte, error)
 }
 
@@ -124,7 +125,8 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	// The gzipped text exists, at the best compression: it is sent to whoever accepts gzip at all.
+	// Callers that accept gzip get it, even if they prefer another encoding: it exists already, at the best
+	// compression.
 	if len(d.text) >= httpcache.MinCompressed && httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip {
 		c.Set(fiber.HeaderContentEncoding, httpcache.Gzip)
 		return c.Send(d.gzipped)

@@ -21,9 +21,10 @@ import (
 	"pnyx/governance"
 )
 
-// An edge (nginx) caches answers of paid routes, and asks a node for permission for each use: it sends the caller's
-// request with PathAuthorize before its path. The node answers as it would the caller, but without a body:
-// X-Accel-Redirect holds PathBody and the key of the edge's cache. Without an internal token, these paths do not exist.
+// An edge (nginx) caches answers of paid routes, and requests permission from a node for each use: it sends the
+// request of the caller with PathAuthorize before its path. The node does everything that it would do for the
+// caller, but sends no body. Instead, the X-Accel-Redirect header holds PathBody and the key under which the edge
+// caches it. Without an internal token, these paths do not exist.
 const (
 	// PathAuthorize precedes the path of a request that an edge requests permission for.
 	PathAuthorize = "/internal/edge/authorize"
@@ -33,14 +34,15 @@ const (
 	PathRange = "/edge/range/"
 )
 
-// HeaderFill holds the key of a body that an edge requests. X-Accel-Expires of the answer says how long to keep it.
+// HeaderFill holds the key of a body that an edge lacks and requests. X-Accel-Expires says how long to keep it.
 const HeaderFill = "X-Edge-Fill"
 
-// HeaderTime holds the clock of the edge, in Unix seconds, for answers to everyone. Only trusted proxies may state it.
+// HeaderTime holds the clock of an edge, in Unix seconds, on requests for answers that it may cache for everyone.
+// It is read from trusted proxies only.
 const HeaderTime = "X-Edge-Time"
 
-// HeaderTimeout holds how long an edge waits for a payment, in milliseconds; on answers to PathAuthorize, how long a
-// node may take. It is read from internal callers and trusted proxies only.
+// HeaderTimeout holds how long an edge waits for an answer with a payment, in milliseconds; on answers to
+// PathAuthorize, how long a node may take. It is read from internal callers and trusted proxies only.
 const HeaderTimeout = "X-Edge-Timeout"
 
 // Headers by which a node instructs nginx.
@@ -49,18 +51,21 @@ const (
 	headerAccelExpires  = "X-Accel-Expires"
 )
 
-// edgeBodyTTL is how long an edge may keep a paid body: publications change its key, and releases what it is.
+// edgeBodyTTL is how long an edge may keep the body of a paid answer. Its key changes with every publication that
+// changes it; an hour bounds how long a body of an earlier release is sent.
 const edgeBodyTTL = time.Hour
 
 // Bounds of what an edge may say.
 const (
 	// maxEdgeTimeout is more than any request takes.
 	maxEdgeTimeout = time.Hour
-	// maxClockDifference bounds how far an edge's clock may be off, and what a proxy that is no edge may keep longer.
+	// maxClockDifference is how far the clock of an edge may be from the node's. Callers of a proxy that is no
+	// edge have its answers kept for as much longer.
 	maxClockDifference = 5 * time.Second
 )
 
-// rewriteEdgeRequest turns a request for permission into its subject; without an internal token it gets a 404.
+// rewriteEdgeRequest turns a request for permission into the request that it is about. Without a valid internal
+// token the request is left unchanged, and gets a 404.
 func (a *admission) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) {
 	uri := request.RequestURI()
 	if !bytes.HasPrefix(uri, []byte(PathAuthorize+"/")) {
@@ -82,19 +87,21 @@ func (a *admission) setEdgeTimeout(request *fasthttp.RequestCtx, s *requestState
 	}
 }
 
-// delegatesToEdge reports whether the edge sends the body: to tokens only, since a payment buys its answer's bytes.
+// delegatesToEdge reports whether the edge sends the body: for tokens only. A payment buys its answer's bytes.
 func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 	return s.fromEdge && s.route.Paid() && s.caller != nil && c.Method() == fiber.MethodGet
 }
 
-// delegateToEdge permits the edge to send bytes of a body. It counts as the answer; the edge's read does not.
+// delegateToEdge permits the edge to send a number of bytes of a body, and names it below path. The permission
+// counts as the answer; the edge's own request for the body does not.
 func delegateToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered, path string, bytes int) {
 	s.delegatedBytes = bytes
 	c.Set(headerAccelRedirect, path+edgeBodyKey(r, found, s.readiness))
 	c.Status(http.StatusOK)
 }
 
-// setBodyExpiry tells an edge how long to keep a body: not at all if its key is of another publication than the node's.
+// setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not keep a body with another
+// key than requested: the node knows of another publication.
 func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) {
 	key := c.Get(HeaderFill)
 	if !s.internal || key == "" {
@@ -107,8 +114,8 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rend
 	c.Set(headerAccelExpires, strconv.Itoa(ttl))
 }
 
-// setAccelExpires tells an edge until when, by its own clock, to keep an answer for all callers. nginx may keep one a
-// second longer than Cache-Control says. Caches obey it: only a trusted proxy may state the time.
+// setAccelExpires tells an edge until when, by its own clock, to keep an answer for all callers: by Cache-Control,
+// nginx may keep it a second longer. Only a trusted proxy may state the time, because a cache obeys the result.
 func (a *admission) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	clock := c.Get(HeaderTime)
 	if clock == "" || !a.isTrusted(c) {
@@ -151,7 +158,7 @@ func (a *admission) isTrusted(c *fiber.Ctx) bool {
 	return a.Addresses.TrustsProxy(peerOf(c)) || a.Internal.Accepts(c.Get(access.HeaderInternal))
 }
 
-// edgeTimeout returns how long an edge waits, if there is one: at most maxEdgeTimeout, and not at all if unreadable.
+// edgeTimeout returns how long an edge waits, if there is one: zero to maxEdgeTimeout, zero if it is unreadable.
 func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
 	text := c.Get(HeaderTimeout)
 	if text == "" || !stateOf(c).fromEdge && !a.isTrusted(c) {
@@ -178,7 +185,8 @@ type EdgeFailure struct {
 	RetryAfter int
 }
 
-// checkEdgeTimeout returns why no payment is taken: the edge would give up before it is settled, and know no outcome.
+// checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would give up before it is
+// settled, and could not tell the caller its outcome.
 func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 	waits, stated := a.edgeTimeout(c)
 	needed := a.Payments.MaxDuration()
@@ -190,7 +198,7 @@ func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 }
 
 // NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504 for a payment then, or 4xx
-// for a malformed request. Method and requestID are not escaped, and may be variables of nginx.
+// for a malformed request. method and requestID are not escaped, and may be variables of nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := apierror.Malformed(status)
 	switch status {

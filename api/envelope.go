@@ -20,7 +20,8 @@ import (
 // HeaderRequestID carries the id of the request, both ways.
 const HeaderRequestID = "X-Request-Id"
 
-// maxRequestID bounds a caller's request id. The dash comes last, so that its characters are a class of a pattern, too.
+// maxRequestID bounds the length of a caller's request id, which consists of requestIDCharacters. The dash comes
+// last, so that they are a character class of a regular expression, too.
 const (
 	maxRequestID        = 64
 	requestIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -53,7 +54,7 @@ type ReadinessState struct {
 	Status governance.Readiness `json:"status"`
 }
 
-// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON, and maybe compressed, already.
+// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is encoded, or compressed, before.
 func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	const typicalMetaBytes = 512 // holds the meta of most answers, so that it is encoded on the stack
 	if found.link != "" {
@@ -105,8 +106,8 @@ func (r *rendered) meta(readiness governance.Readiness) DataMeta {
 	}
 }
 
-// appendMeta appends the members of meta that differ between requests, as encoding/json would in more time than the
-// rest of a cache hit takes. Ids need no escapes: they are validated.
+// appendMeta appends the members of meta that differ between requests: the same text as encoding/json, which would
+// take longer than the rest of a cache hit. Ids need no escapes: they are validated.
 func (s *requestState) appendMeta(text []byte) []byte {
 	text = append(append(text, `{"requestId":"`...), s.id...)
 	text = append(text, `","generatedAt":"`...)

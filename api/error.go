@@ -31,7 +31,8 @@ type CodeInfo struct {
 	Description string
 	Fix         string
 	Example     *apierror.Error
-	// DescriptionWithoutPayments and FixWithoutPayments replace the two on nodes without payments; empty for the same.
+	// DescriptionWithoutPayments and FixWithoutPayments replace Description and Fix where no payments for single
+	// requests are taken; empty where they are the same.
 	DescriptionWithoutPayments, FixWithoutPayments string
 }
 
@@ -40,8 +41,8 @@ type CodeInfo struct {
 //go:embed codes.json
 var codeRows []byte
 
-// Codes is the table of error codes of a node. Without payments it has no code of theirs, and no advice to pay. Tests
-// of this package find a row that cannot be read.
+// Codes is the table of error codes of a node. Without payments for single requests it has no code about them, and
+// no advice to pay. It panics on a row that cannot be read, which the tests of this package would show.
 func Codes(payments bool) []CodeInfo {
 	var all []CodeInfo
 	if err := json.Unmarshal(codeRows, &all); err != nil {

@@ -25,7 +25,7 @@ import (
 const (
 	// HeaderReprDigest holds the SHA-256 of a file as it is sent (RFC 9530).
 	HeaderReprDigest = "Repr-Digest"
-	// HeaderUnencodedDigest holds the SHA-256 of a file without its compression.
+	// HeaderUnencodedDigest holds the SHA-256 without compression, for clients that do not see the bytes sent.
 	HeaderUnencodedDigest = "Unencoded-Digest"
 )
 
@@ -42,8 +42,8 @@ type representation struct {
 	part *byteRange
 }
 
-// representationOf returns the form that a request gets. What Range selects are bytes of the text itself: a caller
-// that was interrupted has that, and no server has to compress to the same bytes again.
+// representationOf returns the form that a request gets. Range selects bytes of the text itself: a caller that was
+// interrupted has the text, and no server has to compress to the same bytes again.
 func representationOf(c *fiber.Ctx, f *routes.File) (*representation, error) {
 	ranges := ""
 	if c.Method() == fiber.MethodGet {
@@ -160,8 +160,8 @@ type byteRange struct{ first, last int }
 
 func (b *byteRange) length() int { return b.last - b.first + 1 }
 
-// parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the whole file, if the header
-// is malformed, has another unit or several ranges. The error says that a range is beyond the end.
+// parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the whole file, if the
+// header is malformed, has another unit or several ranges. The error says that a range is beyond the end.
 func parseRange(header string, size int) (*byteRange, error) {
 	text, inBytes := strings.CutPrefix(header, "bytes=")
 	from, to, isRange := strings.Cut(text, "-")
@@ -194,7 +194,7 @@ func rangeNotSatisfiable(size int) *apierror.Error {
 	}
 }
 
-// bodyBytes returns the length of the body of an answer, also of a stream; zero while unknown.
+// bodyBytes returns the length of the body of an answer, also of one that is streamed; zero while it is unknown.
 func bodyBytes(c *fiber.Ctx) int {
 	if c.Response().IsBodyStream() {
 		return max(0, c.Response().Header.ContentLength())

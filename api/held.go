@@ -18,8 +18,8 @@ import (
 // heldShare is the part of the memory of all copies that held ones may take: one in so many.
 const heldShare = 4
 
-// heldCopies keeps the last answer to each request for a free route, to be sent, marked stale, while nothing newer
-// can be read. Its size is bounded. It is safe for concurrent use.
+// heldCopies keeps the last answer to each request for a free route, beyond the publication that outdates it: it
+// is sent, marked stale, while nothing newer can be read. Its size is bounded. It is safe for concurrent use.
 type heldCopies struct {
 	answers *otter.Cache[string, *heldCopy]
 	// failedAt is when a read for everyone last failed, in nanoseconds since 1970.
@@ -50,12 +50,14 @@ func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 
 func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 
-// mayHold reports whether answers of a route may outlive newer ones; forEveryone says that a paid route's page is free.
+// mayHold reports whether an answer of the route may be sent after newer ones are published. forEveryone says that
+// it is for a free page, which is held though the route is paid.
 func mayHold(r *routes.Route, forEveryone bool) bool {
 	return (forEveryone || !r.Paid()) && r.Account == nil && r.Fresh.StaleIfError > 0
 }
 
-// loadOrHeld is loadAnswer, or the last answer after a failure. While reads for everyone fail, not each of them waits.
+// loadOrHeld is loadAnswer, with the last answer in place of a failure. Free pages read much for everyone: while
+// such reads fail, not each of them waits.
 func (a *API) loadOrHeld(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
 	if s.forEveryone && a.now().UnixNano()-a.held.failedAt.Load() < int64(httpcache.LocalTTL) {
 		if held := a.heldAnswer(r, true, apierror.Unavailable(nil)); held != nil {
@@ -78,9 +80,9 @@ func (a *API) loadOrHeld(ctx context.Context, s *requestState, r *routes.Request
 	return answer, nil
 }
 
-// heldAnswer returns the last answer to a request that failed with err; nil where there is none, or err states a
-// fact, as 404 does. It is sent for as long as a shared cache may serve it, less what such a cache may add. For a
-// moment it is a local copy, so that not every request waits; not of a paid route, which others pay for.
+// heldAnswer returns the last answer to a request that failed with err; nil for none, or if err states a fact, as
+// 404 does. It is sent for Freshness.StaleIfError after its read; a shared cache may add the rest of that. As a
+// local copy it spares others the wait, except of a paid route, whose copies others pay for.
 func (a *API) heldAnswer(r *routes.Request, forEveryone bool, err error) *rendered {
 	failed, is := errors.AsType[*apierror.Error](err)
 	switch {

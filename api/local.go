@@ -24,7 +24,8 @@ type localCopies struct {
 
 	// mu orders set and drop: a drop finds the copy, or set finds the drop.
 	mu sync.Mutex
-	// drops counts the drops, allDropped is the last of everything, and dropped the last of single tags since.
+	// drops counts the drops. allDropped is the number of the last drop of everything, and dropped holds the
+	// numbers of the last drops of single tags since.
 	drops, allDropped uint64
 	dropped           map[cache.Tag]uint64
 }
@@ -52,7 +53,8 @@ func (l *localCopies) begin() (drops uint64) {
 	return l.drops
 }
 
-// set stores a prepared copy, unless one like it was dropped since begun: it may precede the latest publication.
+// set stores a prepared copy of an answer, unless one of its tags was dropped since begun, before the answer was
+// read: it may be older than the latest publication.
 func (l *localCopies) set(key string, answer *rendered, begun uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

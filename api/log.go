@@ -57,7 +57,8 @@ func newRequestLog(o Options) *requestLog {
 	}
 }
 
-// write writes the line of a request, or counts it. It has no address, token or query, but the token's id.
+// write writes the line of a request, or counts that it has none. The line identifies a caller by the id of its
+// token only: it has no IP address, no token and no query.
 func (l *requestLog) write(ctx context.Context, route string, r *accessRecord) {
 	level, sample := l.decide(r)
 	rate := ratelimit.Rate{PerMinute: 60 * maxLinesPerSecond, Burst: lineBurst}
@@ -119,7 +120,8 @@ func (l *requestLog) attributes(route string, r *accessRecord, sample uint64) []
 // tokenPattern matches what looks like a token, wherever a caller puts it.
 var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 
-// loggedPath returns the part of a path that is logged, in printable ASCII and without tokens.
+// loggedPath returns the part of a path that is logged, in printable ASCII and without tokens, escaped ones
+// included.
 func (l *requestLog) loggedPath(path string) string {
 	const maxLoggedPath = 200 // bounds the part of a path that is logged, in bytes
 	if plain, err := url.PathUnescape(path); err == nil {
@@ -189,7 +191,7 @@ func (r *accessRecord) dataReadiness() governance.Readiness {
 	return r.readiness
 }
 
-// token returns the id and plan of the caller's token: of internal callers and payers only a plan.
+// token returns the id and plan of the caller's token; only a plan for internal callers and payers, else neither.
 func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	const planInternal ratelimit.Plan = "internal" // logged as the plan of internal callers, who have none
 	switch {

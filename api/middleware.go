@@ -19,7 +19,8 @@ import (
 // HeaderServerTiming holds how long the answer took.
 const HeaderServerTiming = "Server-Timing"
 
-// corsAllowHeaders lists the headers that cross-origin scripts may send: the x402 client sends one of answers, too.
+// corsAllowHeaders lists the request headers that cross-origin scripts may send. The published x402 client sends a
+// header of answers with each payment.
 const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + HeaderFormerPayment + ", " +
 	fiber.HeaderAccessControlExposeHeaders + ", " + fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
@@ -39,7 +40,7 @@ func constantHeaders() []header {
 	}
 }
 
-// setHeader sets a header as it is named. value has no unescaped input, and stays as it is until it is sent.
+// setHeader sets a header without normalizing its name. value must not contain unescaped caller input.
 func setHeader(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
@@ -56,10 +57,11 @@ func preflight(c *fiber.Ctx) error {
 	return nil
 }
 
-// maxNegotiationBytes bounds what a caller accepts: browsers send a tenth, and sorting takes quadratic time.
+// maxNegotiationBytes bounds headers that take quadratic time to sort. Browsers send a tenth of it.
 const maxNegotiationBytes = 1 << 10
 
-// limitRequest rejects requests with an address or with headers that are too long.
+// limitRequest rejects requests with an address longer than maxURLBytes or headers longer than
+// maxNegotiationBytes.
 func limitRequest(c *fiber.Ctx) error {
 	const maxURLBytes = 8 << 10 // bounds the request URI: all text parameters at their longest, escaped, fit
 	if got := len(c.Request().Header.RequestURI()); got > maxURLBytes {
@@ -81,7 +83,7 @@ func tooLong(status int, what string, got, most int) *apierror.Error {
 		"the %s has %d bytes, at most %d are read", what, got, most)
 }
 
-// encodedBody is the error of any Content-Encoding: a small body could decode to any length.
+// encodedBody is the error of a request with any Content-Encoding: a small body could decode to any length.
 func encodedBody() *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
@@ -91,8 +93,9 @@ func encodedBody() *apierror.Error {
 	}
 }
 
-// wrapHandler wraps the handler of Fiber: it rewrites requests of an edge, closes connections while the node drains,
-// and answers what must not reach Fiber: ambiguous ends, encoded bodies, and methods that Fiber does not know.
+// wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes connections while the node
+// drains, and answers what must not reach Fiber: requests with an ambiguous end or an encoded body, and methods
+// that Fiber does not know, to which it would send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := wire.FramingProblem(&request.Request.Header); problem != nil {

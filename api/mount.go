@@ -16,8 +16,9 @@ import (
 	"pnyx/api/httpcache"
 )
 
-// Mount has a handler answer every request to a path, with or without a slash at its end, with JSON; its errors are a
-// route's. name is the path in metrics, maxBody bounds bodies. It is called before Serve.
+// Mount has a handler of another package answer every request to a path, with or without a slash at its end, with
+// JSON, whatever the method; errors are answered as routes' errors. name is the path in metrics, and maxBody
+// bounds the body of a request in bytes. Mount is called before Serve.
 func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	for _, path := range []string{path, path + "/"} {
 		a.mounted[path] = maxBody
@@ -31,8 +32,8 @@ func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	}
 }
 
-// MountPages has a handler answer GET and HEAD to a path, which may have parameters, with pages for people. name is
-// the path in metrics and logs. It is called before Serve.
+// MountPages has a handler answer GET and HEAD requests to a path, which may have parameters, with pages for
+// people. name is the path in metrics and logs. MountPages is called before Serve.
 func (a *API) MountPages(path, name string, handler fiber.Handler) {
 	a.metrics.addRoute(path, name)
 	a.handleGet(path, handler)
@@ -50,7 +51,8 @@ func NoteTool(c *fiber.Ctx, tool string, outcome apierror.Code) {
 	s.tool, s.outcome = tool, outcome
 }
 
-// Refuse returns the error for a request to a mounted path that reads no route: the given one, or 429 after too many.
+// Refuse returns the error to send for a request to a mounted path that is refused before a route is read: the
+// given one, or 429 when too many of the client's were.
 func (a *API) Refuse(c *fiber.Ctx, refused *apierror.Error) *apierror.Error {
 	return a.admission.limitRefusal(c, stateOf(c), refused)
 }
@@ -75,7 +77,8 @@ func HasCredentials(c *fiber.Ctx) bool {
 		func(name string) bool { return c.Get(name) != "" })
 }
 
-// SendHTML answers with a page, or with 304. It is public, as fresh as what it shows, and not stored for credentials.
+// SendHTML answers with a page, or with 304 for a caller that has it. A page for a caller with credentials is not
+// stored; for others it is public, and as fresh as the data that it shows.
 func SendHTML(c *fiber.Ctx, page HTML) error {
 	s, fresh, status := stateOf(c), httpcache.Published(), http.StatusOK
 	setCommonHeaders(c, s)

@@ -35,8 +35,8 @@ func nearestPath(path string) string {
 	return best
 }
 
-// pathDistance returns the edit distance of the fixed parts of two paths, and how many letters they have. It is
-// negative for other numbers of parts, or an empty parameter.
+// pathDistance returns the edit distance of the fixed parts of two paths, and how many letters they have. The
+// distance is negative for paths with different numbers of parts, or with an empty parameter.
 func pathDistance(given, want []string) (distance, letters int) {
 	if len(given) != len(want) {
 		return -1, 0

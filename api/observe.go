@@ -34,7 +34,8 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 	return nil
 }
 
-// guard runs a handler within limits, takes from the address's bucket if none was, and compresses. A panic is an error.
+// guard limits what a request is made of, runs a handler, takes from the bucket of the client's address if no
+// bucket was taken from, and compresses the answer. A panic is an error.
 func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 	defer panics.Caught(&err)
 	if err := limitRequest(c); err != nil {
@@ -79,7 +80,8 @@ func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, dur
 	a.log.write(c.UserContext(), route.id, &r)
 }
 
-// trace starts the span of a request, as part of a caller's trace for internal callers and trusted proxies only.
+// trace starts the span of a request. Only internal callers and trusted proxies may choose the trace that it
+// belongs to, and whether it is recorded.
 func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	if a.options.Tracer == nil {
 		return telemetry.Span{}

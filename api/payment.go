@@ -65,7 +65,7 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 	return a.limitCaller(c.UserContext(), s, ratelimit.PayPerRequest.Limits())
 }
 
-// limitPayment takes from a bucket of the client's address, before Redis or the facilitator hears of a payment.
+// limitPayment takes from a bucket for payments of the client's address, before Redis or the facilitator gets one.
 func (a *admission) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
 	s.limited = true
 	decision := a.Addresses.TakePayment(bucket, peerOf(c), forwardedFor(c), s.now)

@@ -18,7 +18,8 @@ type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.PublicationState]
-	// changed gets the tags that were published, EverythingTag after a missed notification, maybe concurrently.
+	// changed is called, maybe concurrently, with the published tags; with EverythingTag after a missed
+	// notification.
 	changed func(tags ...cache.Tag)
 	// last is the number of the last notification.
 	last atomic.Uint64
@@ -28,7 +29,8 @@ type publicationWatcher struct {
 	republished func()
 }
 
-// run keeps the copy up to date until ctx ends. While the state cannot be read, the last copy grows old.
+// run keeps the copy up to date until ctx ends. While the state cannot be read, the copy stays: its heartbeat
+// grows old.
 func (w *publicationWatcher) run(ctx context.Context) {
 	const pollInterval = 500 * time.Millisecond // how often a node reads the publication state without being notified of a change
 	notified := make(chan struct{}, 1)
@@ -57,7 +59,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	}
 }
 
-// receive reports what a notification says has changed: everything, unless it follows the last one.
+// receive reports what a notification says has changed: everything, unless its number follows the last one's.
 func (w *publicationWatcher) receive(n cache.Notification) {
 	if n.Number != 0 && n.Number == w.last.Swap(n.Number)+1 {
 		if len(n.Tags) > 0 {
@@ -68,7 +70,8 @@ func (w *publicationWatcher) receive(n cache.Notification) {
 	w.changed(cache.EverythingTag)
 }
 
-// poll reads the state. All has changed after a missed notification, or a revision without one since polled.
+// poll reads the state. It reports that everything has changed if a notification was missed, or if the revision
+// has changed without one since the poll before, which returned polled.
 func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	last := w.last.Load()
 	published, number, err := w.store.PublicationProgress(ctx)

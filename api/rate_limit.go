@@ -31,8 +31,8 @@ const (
 const monthPolicy = "month"
 
 // setLimitHeaders sets the policies that were applied to the request, of its token or of the client's address, and
-// what is left of them. Answers for everyone have them, too, of the caller whose request reached the node: caches do
-// not store them. The headers are written on the stack: every free answer has them.
+// what is left of them, without allocating. Answers for everyone have them, too: caches do not store these
+// headers.
 func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	var room [2][128]byte
 	switch {
@@ -88,8 +88,9 @@ func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *apierror.Erro
 	}
 }
 
-// limitRefusal takes from the bucket of the token on a paid route, else of the client's address, for a request that
-// no bucket was asked for, and returns the error to send: 429 once it is empty. It uses nothing of the month.
+// limitRefusal takes from a bucket for a request that is refused before one was asked: of the token on a paid
+// route, else of the client's address. It returns the error to send, 429 once the bucket is empty. It leaves the
+// month alone.
 func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Error) *apierror.Error {
 	var err error
 	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
@@ -105,7 +106,7 @@ func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierro
 	return refused
 }
 
-// limitAnswer takes from the bucket of the client's address if no bucket was asked, except for internal callers.
+// limitAnswer takes from the bucket of the address if no bucket was asked, except for internal callers.
 func (a *admission) limitAnswer(c *fiber.Ctx, s *requestState) error {
 	if s.limited || s.internal || s.route == nil && a.Internal.Accepts(c.Get(access.HeaderInternal)) {
 		return nil

@@ -21,8 +21,9 @@ import (
 	"pnyx/telemetry"
 )
 
-// Reader reads routes in the process, for the caller of a request to a mounted path: each Read as a GET of its own.
-// It is for one goroutine, which calls End before it answers the request.
+// Reader reads routes in the process, for the caller of a request to a mounted path, each Read as a GET of its
+// own: parsed, authorized, limited, counted and logged. It is for one goroutine, which calls End before it
+// answers.
 type Reader struct {
 	api   *API
 	outer *fiber.Ctx
@@ -89,8 +90,9 @@ func (r *Reader) Read(routeID string) *Read {
 	return read
 }
 
-// ReadForEveryone is Read for a page that shows a part of the answer to everyone: neither charged nor limited, and
-// held as of a free route. Something else that the page reads has to limit its visitor's address.
+// ReadForEveryone is Read for a page that shows a part of the answer to everyone: the read is neither charged nor
+// limited, and its last answer is held as of a free route. Another read of the page has to limit the visitor's
+// address.
 func (r *Reader) ReadForEveryone(routeID string) *Read {
 	read := r.Read(routeID)
 	read.state.forEveryone, read.state.internal, read.state.caller, read.state.credentialErr = true, true, nil, nil
@@ -128,7 +130,8 @@ func (r *Read) Parse(texts map[string]string) error {
 	return nil
 }
 
-// Refuse ends a read with an error, and returns the error to send: that, or of the limit that it reached.
+// Refuse ends a read with an error, and returns the error to send: the given one, or a limit's that the read
+// reached.
 func (r *Read) Refuse(err error) *apierror.Error {
 	if failed := r.reader.api.writeError(r.c, err); failed != nil {
 		return apierror.Internal(failed)
@@ -152,7 +155,8 @@ func (r *Reader) Authorize(p Purchase) error {
 	return nil
 }
 
-// takeTogether has the first read of a bucket take the tokens of all: who waits as told has one token, never as many.
+// takeTogether has the first read of a bucket take the tokens of all. A caller that waits as Retry-After says has
+// one token, which the first read would take, and never as many as all reads need.
 func (r *Reader) takeTogether() {
 	first := map[ratelimit.Bucket]*requestState{}
 	for _, read := range r.reads {
@@ -197,7 +201,8 @@ func (r *Reader) Purchased() ([]byte, bool) {
 	return stored.Body, repeated
 }
 
-// Settle charges for what is about to be sent, if it costs something. After an error, an *Error, it may not be sent.
+// Settle charges the payment, if any, for a body that costs something. After an error, an *Error, it may not be
+// sent.
 func (r *Reader) Settle(body []byte) error {
 	if r.charge == nil {
 		return nil
@@ -252,8 +257,9 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	return r.Get()
 }
 
-// End counts, meters and logs the reads that failed and, if delivered is set, those with data. Others are as if not
-// made, except that buckets are not refilled. A payment that was not settled may be used again.
+// End counts, meters and logs the reads that failed and, if delivered is set, those whose data the caller gets.
+// Other reads are as if not made, except that buckets are not refilled. A payment that was not settled may be used
+// again.
 func (r *Reader) End(delivered bool) {
 	if r.charge != nil {
 		r.charge.Release(r.outer.UserContext())

@@ -42,10 +42,11 @@ type rendered struct {
 	tags   []cache.Tag
 	status string
 	layer  httpcache.Layer
-	// head holds the headers of writeHead, and metaTail the text of DataMeta.append. Only local copies have them.
+	// head holds the headers of writeHead, metaTail DataMeta.append for the readiness of View; of local copies
+	// only.
 	head     *fasthttp.ResponseHeader
 	metaTail []byte
-	// bodyBytes is the length of a typical body, and packed returns the compressed answer. Only local copies have them.
+	// bodyBytes is the length of a body with a new id, and packed the compressed answer; of local copies only.
 	bodyBytes int
 	packed    func() (*httpcache.Packed, error)
 }
@@ -84,14 +85,16 @@ func (r *rendered) weight(key string) uint32 {
 	return uint32(len(key) + len(r.data) + len(r.data)/2 + localOverhead) //nolint:gosec // bounded by the longest page
 }
 
-// isOutdated reports whether a publication of tags may have changed the answer: any one, if it is about a voter.
+// isOutdated reports whether a publication that changed some tags may have changed the answer. Publications do not
+// name voters: each outdates all answers about one.
 func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
 	return len(r.tags) == 0 || slices.ContainsFunc(r.tags, func(tag cache.Tag) bool { return !tag.IsNamed() || changed(tag) })
 }
 
-// etagOf returns the ETag of an answer: its revision and the canonical request. It is weak: the request's id and time
-// in the body differ. Answers without a revision, of the node or of what is not published yet, and those that change
-// within one, by time or as they say, are identified by their content.
+// etagOf returns the ETag of an answer: its revision and the canonical request. It is weak, since the id and time
+// of the request in the body differ. Answers are identified by their content if they have no revision, as
+// node-local ones and, after a flush of Redis, pages of what is not published yet, or if they change within one
+// (Dated, ByContent).
 func etagOf(r *routes.Request, found *rendered) string {
 	revision := found.View.Revision
 	if found.NodeLocal || found.Dated || found.ByContent || revision == 0 {
@@ -109,7 +112,8 @@ func etagOf(r *routes.Request, found *rendered) string {
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`
 }
 
-// etagFor returns the ETag for a readiness: of a stale answer another, so that the answer once ready is no 304.
+// etagFor returns the ETag for a readiness. A stale answer has another ETag, so that a caller that has it does not
+// get a 304 once the answer is ready.
 func (r *rendered) etagFor(readiness governance.Readiness) string {
 	if r.etag == "" || readiness != governance.Stale {
 		return r.etag

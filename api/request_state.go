@@ -18,9 +18,10 @@ import (
 )
 
 // requestState is what is known of one request until after its answer. Every request has exactly one, which stateOf
-// returns; functions below a handler get it as an argument.
+// returns; functions below a handler get it as an argument. It must not outlive the request.
 type requestState struct {
-	// id is set by requestID. It is memory of the request or newID: what outlives the request copies it.
+	// id is set by requestID. It is part of the request's memory or of newID: what outlives the request must copy
+	// it.
 	id    string
 	newID [requestIDBytes]byte
 	// fromEdge says that an edge requests permission to answer the request.
@@ -35,8 +36,8 @@ type requestState struct {
 	// route is nil for documents and unknown paths. The fields below are set for routes only.
 	route   *routes.Route
 	metrics *routeMetrics
-	// now is when the request arrived, or the data that it waited for. Reading the clock is expensive compared with
-	// the rest of a cache hit.
+	// now is when the request, or the data that it waited for, arrived: to read the clock is expensive in a cache
+	// hit.
 	now time.Time
 	// internal says that the caller sent an internal token, and is neither limited nor metered.
 	internal bool
@@ -48,13 +49,15 @@ type requestState struct {
 	credentialErr error
 	// limited says that a bucket was charged or found empty.
 	limited bool
-	// grant is the limiter's decision if decided is set; else, if limited is set, address that on the address.
+	// grant is the limiter's decision, if decided is set; else, if limited is, address is the one about the IP
+	// address.
 	grant   ratelimit.Grant
 	decided bool
 	// further is as in ratelimit.Request: reads of one call take their tokens together.
 	further int
 	address ratelimit.Decision
-	// file names a file that a token requests, and prepaid says that it has paid, so that a part is free.
+	// file names the file that a token requests. prepaid says that the token has paid for it: a part of it is
+	// free.
 	file    string
 	prepaid bool
 	// reader is the reader that the request belongs to; nil for one of its own.

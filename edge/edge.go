@@ -42,7 +42,7 @@ type Options struct {
 	CacheBytes uint64
 	// Token is an internal token, which nodes recognise the edge by. Without one, no paid responses are cached.
 	Token string
-	// AnswerTimeout bounds a response, PaymentTimeout one with a payment, which nodes must be able to finish within.
+	// AnswerTimeout bounds a response, PaymentTimeout one with a payment: nodes take none that may last longer.
 	AnswerTimeout, PaymentTimeout time.Duration
 	// Modules is the folder of nginx's modules.
 	Modules string
@@ -163,7 +163,8 @@ func logPercent(sample uint64) string {
 	return fmt.Sprintf("%.2f%%", max(0.01, 100/float64(sample))) // at least what nginx can express
 }
 
-// adminHosts returns a pattern of the hosts that no public name resolves for, and the host of the address.
+// adminHosts returns a pattern of the hosts that no public name resolves for: none, IP addresses, names without
+// dots, names below localhost, and the host of the address.
 func adminHosts(address string) string {
 	pattern := `^(?:[0-9.]*|\[[0-9a-f:.]+\]|[a-z0-9_-]+|[a-z0-9_.-]+\.localhost`
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
@@ -224,7 +225,8 @@ func failures() ([]failure, error) {
 	return all, nil
 }
 
-// quote makes a text one token of nginx's configuration, in which a dollar sign keeps its meaning.
+// quote makes a text one token of nginx's configuration. A dollar sign begins a variable, or ends a pattern's
+// line.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
@@ -250,7 +252,8 @@ func (o Options) checkTexts(host string) error {
 	return nil
 }
 
-// sockets returns nginx's listen parameters for an address: one per IP version, where there is IPv6, without a host.
+// sockets returns the parameters of nginx's listen directive for an address. Without a host, nginx needs one for
+// IPv4 and one for IPv6, and fails where the machine has no IPv6.
 func sockets(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host != "" {

@@ -13,8 +13,9 @@ import (
 	"pnyx/mcp"
 )
 
-// urlPattern recognises the URLs of one free response, in any order of their parameters, for one cache key. What no
-// pattern matches is passed to a node, and not cached.
+// urlPattern recognises the URLs of one free response, in any order of their parameters, and gives them one cache
+// key. A URL that no pattern matches, because it is wrong or escaped unusually, is passed to a node, and not
+// cached.
 type urlPattern struct {
 	// Path matches the path, Pattern the whole URL as it was sent, as regular expressions.
 	Path, Pattern string

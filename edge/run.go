@@ -64,7 +64,8 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // stopped by wait
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// A process group of its own keeps Ctrl-C from nginx. The kernel ties Pdeathsig to the starting thread.
+	// A process group of its own keeps Ctrl-C from nginx, which wait stops. The kernel ties Pdeathsig to this
+	// thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

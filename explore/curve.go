@@ -203,8 +203,9 @@ func (c *curve) setQuorum(in curveInput, columns map[string][]decimal.Decimal) {
 	c.Counted = &counted
 }
 
-// quorumOf returns the power that a vote needs, and the choices that count towards it, nil for all. It is known where
-// it gives the progress that the API states: some contracts have rules of their own.
+// quorumOf returns the power that a vote needs, and the keys of the choices that count towards it, nil for all.
+// The power is known if it gives the progress that the API states: some contracts have a rule or a unit of their
+// own.
 func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary) (decimal.Decimal, []string, bool) {
 	if summary.Quorum == nil || summary.Totals == nil {
 		return decimal.Zero, nil, false

@@ -75,7 +75,7 @@ func brief(identity string) string {
 // units are the words for powers of a thousand, from the second on.
 func units() []string { return []string{"M", "B", "T"} }
 
-// short shortens a decimal for reading: nothing is rounded, what is too long is cut.
+// short shortens a decimal for reading, by its text alone: nothing is rounded, what is too long is cut.
 func short(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	if len(whole) > 6 {
@@ -122,7 +122,8 @@ func percent(part, total decimal.Decimal) string {
 	return cut.String() + "%"
 }
 
-// pixels returns the length of something on a scale: the only float, of which no answer is made.
+// pixels returns the length of something on a scale. Only here a number becomes a float: no answer is made from
+// it.
 func pixels(part, total decimal.Decimal, length float64) float64 {
 	if total.IsZero() {
 		return 0

@@ -36,11 +36,11 @@ type homePage struct {
 	// Decided are votes that ended recently, the last to end first.
 	Decided []listedVote
 	Signals []namedSignal
-	// DAOs are the most active of Count; All says that there are no others.
+	// DAOs are the most active, and Count is how many were looked at; All says that there are no others.
 	DAOs    []activeDAO
 	Count   int
 	All     bool
-	Missing []string
+	Missing []string // what could not be read at the moment
 }
 
 type listedVote struct {
@@ -52,7 +52,7 @@ type listedVote struct {
 type openVote struct {
 	listedVote
 
-	// Leader is the choice with the most power, and Share its part of it; empty for none.
+	// Leader is the choice with the most power, and Share its part of all power; empty for none.
 	Leader, Share string
 	// Tied says that several choices lead.
 	Tied bool

@@ -50,7 +50,8 @@ type proposalPage struct {
 	TopShare string
 	// Compare is the address of the page with Turnout; empty where it is shown.
 	Compare string
-	// Turnout compares the vote with earlier ones of the DAO, the newest first, if Compared says so.
+	// Turnout compares the vote with earlier ones of the DAO, the newest first. Compared says that it was asked
+	// for.
 	Turnout  []turnout
 	Compared bool
 	Earlier  part[[]governance.ProposalListItem]

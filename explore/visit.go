@@ -112,7 +112,7 @@ func (v *visit) parse(routeID string, params texts) error {
 	return reader.Read(routeID).Parse(params)
 }
 
-// loadMain reads the route that a page is about. The error is the page's: not that the visitor may not read it now.
+// loadMain reads the route that a page is about. The error is the page's: a paid route that is closed has a box.
 func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], error) {
 	read, err := load[Data](v, routeID, params)
 	if err != nil || read.Box == nil || read.Box.err == nil {

@@ -29,7 +29,7 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
-	// given are the arguments as texts by name, and problems those of arguments that are none.
+	// given are the arguments as texts by name, and problems the problems of arguments that are no texts.
 	given    map[string]string
 	problems []param.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
@@ -114,7 +114,7 @@ func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 
 // advice says what a model can do about an error.
 func (s *Server) advice(failed *apierror.Error) string {
-	// Without payments, the message says so. A malformed payment has no problems, and a parameter's are in the text.
+	// Without payments, the message says so. Problems of parameters are in the text; a malformed payment has none.
 	if failed.Code == apierror.CodePaymentRequired || failed.Code == apierror.CodeValidation {
 		return failed.Advice()
 	}
@@ -161,7 +161,8 @@ func takesList(name string, params []param.Param) bool {
 	return slices.ContainsFunc(params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
 }
 
-// textOf returns the text of a value, of a list joined by commas, if many, or it has one. A null is not given.
+// textOf returns the text of a value. A list is joined by commas; it has one element unless many. null is not
+// given.
 func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 	switch value[0] {
 	case '"':
@@ -221,13 +222,13 @@ func problemWith(name string, params []param.Param) param.Problem {
 	return problem
 }
 
-// defaultWindow is the window of callers that choose none. It ends with the hour, which calls of it share.
+// defaultWindow is the length of a window that is not chosen. It ends with the hour, so that calls share pages.
 const defaultWindow = 7 * 24 * time.Hour
 
 // windowEnd ends the window that a cursor begins with. No cursor of the API has it.
 const windowEnd = "."
 
-// chooseWindow sets the ends of the window that are left out, which the next page's cursor begins with.
+// chooseWindow sets the ends of the window that are left out. The cursor keeps them, for the next page.
 func (c *call) chooseWindow() {
 	if !c.tool.Window {
 		return

@@ -22,7 +22,8 @@ const (
 
 var errPurchased = errors.New("the payment has bought its answer before")
 
-// paymentOf returns a request's payment as a header of HTTP, with its members in order, however a client writes it.
+// paymentOf returns the payment of a request as the header of HTTP has it. Members are in alphabetical order, so
+// that a client may write one payment in several ways.
 func paymentOf(p params) string {
 	given := p.Meta.Payment
 	if len(given) == 0 || string(given) == "null" {

@@ -298,8 +298,8 @@ func refuse(c *fiber.Ctx, m message, failed *rpcError) {
 	c.Status(failed.status).Response().SetBodyRaw(append(append(text, encode(failed)...), '}'))
 }
 
-// nameProblem says why another parser may read a message differently; empty for none. Here the last of several
-// members with one name counts, and names are read in any case.
+// nameProblem says why another parser may read a message differently; empty for a message that all parsers read
+// alike. encoding/json takes the last of several members with one name, and reads names in any case.
 func nameProblem(body []byte) string {
 	message, problem := distinct(body, "jsonrpc", "id", "method", "params")
 	params, inParams := distinct(message["params"], "protocolVersion", "name", "uri", "arguments", "_meta")
@@ -313,7 +313,8 @@ func nameProblem(body []byte) string {
 	return ""
 }
 
-// distinct returns the members of an object, each with a name of its own, known ones exactly; none of anything else.
+// distinct returns the members of an object, and the problem if two have one name, or a known name is not written
+// exactly. A value that is no object has no members.
 func distinct(object []byte, known ...string) (values map[string][]byte, problem string) {
 	values = map[string][]byte{}
 	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
@@ -360,7 +361,7 @@ const (
 	base64End   = "?="
 )
 
-// EncodeHeader returns a text as the value of a header: in base64 where it would not arrive as it is.
+// EncodeHeader returns a text as the value of a header: in base64 if it would not arrive, or looks like base64.
 func EncodeHeader(text string) string {
 	plain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) &&
 		strings.TrimSpace(text) == text && !strings.HasPrefix(text, base64Begin)

@@ -12,7 +12,7 @@ import (
 	"pnyx/api/routes"
 )
 
-// maxStructured bounds structuredContent in bytes: 2.2 are a token of keys, and clients cut beyond 25,000 tokens.
+// maxStructured bounds structuredContent: keys have a token per 2.2 bytes, and clients cut beyond 25,000 tokens.
 const maxStructured = 50_000
 
 // metaRoom is kept of it for the envelope: meta, of which a cursor is the longest part.
@@ -113,6 +113,7 @@ func (c *call) tooLarge(size int) *apierror.Error {
 	})
 }
 
+// window is a part of a long text.
 type window struct {
 	// text is the JSON of the text: all of it.
 	text []byte
@@ -120,7 +121,8 @@ type window struct {
 	offset, limit int
 }
 
-// append appends the object with the part of the text, cut between characters, in at most room bytes; null for no text.
+// append appends the object with the part of the text, in at most room bytes, cut between characters; null for
+// none.
 func (w window) append(out []byte, room int) []byte {
 	const textRoom = 128 // what the object with a part of a text takes beside the text, in bytes
 	var text *string
@@ -155,7 +157,8 @@ func byteOffset(text string, char int) int {
 	return len(text)
 }
 
-// escapedPrefix returns the length of a text's longest beginning that takes at most room bytes as JSON.
+// escapedPrefix returns the length of a text's beginning, in whole characters, that takes at most room bytes as
+// JSON.
 func escapedPrefix(text string, room int) int {
 	for at, char := range text {
 		switch {

@@ -167,7 +167,8 @@ func (t *tool) allParams() []param.Param {
 	return all
 }
 
-// ExampleCall returns the tool that reads a route, and arguments of a call. values are texts by the route's parameters.
+// ExampleCall returns the name of the tool that reads a route, and the arguments of a call that reads it. values
+// are texts as in the query, by the names of the route's parameters.
 func ExampleCall(routeID string, values map[string]string) (name string, arguments map[string]any) {
 	tools := allTools()
 	at := slices.IndexFunc(tools, func(t *tool) bool { return slices.Contains(t.Routes, routeID) })
@@ -203,7 +204,7 @@ func listTools(tools []*tool, payments bool) []byte {
 	var all []listing
 	for _, t := range tools {
 		all = append(all, listing{
-			Name: t.Name, Title: t.Title, Description: t.Description + " Tier: " + t.tier() + ".",
+			Name: t.Name, Title: t.Title, Description: t.Description + " Tier: " + string(t.byRoute[t.Routes[0]].Tier) + ".", // every call reads it
 			InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(payments),
 			Annotations: map[string]any{
 				"title": t.Title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
@@ -211,12 +212,6 @@ func listTools(tools []*tool, payments bool) []byte {
 		})
 	}
 	return membersOf(map[string]any{"tools": all})
-}
-
-// tier names the tiers of the routes that every call reads.
-func (t *tool) tier() string {
-	route := t.byRoute[t.Routes[0]]
-	return string(route.Tier)
 }
 
 type property struct {
@@ -271,7 +266,8 @@ func propertyOf(one param.Param) property {
 	return p
 }
 
-// outputSchema returns the schema of structuredContent: data, an error or terms. Clients hold errors against it.
+// outputSchema returns the schema of structuredContent. Clients validate errors by it, too, so that it requires
+// data, an error or, where payments are taken, the terms of one.
 func (t *tool) outputSchema(payments bool) json.RawMessage {
 	properties := map[string]any{
 		"data": map[string]any{}, "meta": map[string]any{"type": "object"},

@@ -90,7 +90,7 @@ func isDiscovered(row json.RawMessage) bool {
 // daosPerPage is how many DAOs are read at once to search through all of them.
 const daosPerPage = 100
 
-// findDAOs lists DAOs, with a name from the whole directory, in one read.
+// findDAOs lists DAOs. With a name it looks through the whole directory: all pages are part of one read.
 func findDAOs(c *call) ([]byte, error) {
 	name := strings.ToLower(c.args[argName])
 	if name == "" {

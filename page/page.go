@@ -31,7 +31,7 @@ const (
 	PathFavicon = "/favicon.ico"
 )
 
-// policy lets a page load what this node serves alone: no inline scripts, no style attributes.
+// policy lets a page load only what this node serves. It allows neither inline scripts nor style attributes.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -73,7 +73,7 @@ func (Page) Links() []Link {
 	}
 }
 
-// New parses the templates of a page, of which "main" is shown inside the shell's main element.
+// New parses the templates of a page. They define "main", which is shown inside the main element of the shell.
 func New(files fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	shell := template.Must(template.New("page").Funcs(funcs).ParseFS(shellFiles, "files/page.html"))
 	parsed, err := shell.ParseFS(files, patterns...)

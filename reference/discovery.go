@@ -37,8 +37,8 @@ type discovery struct {
 }
 
 // Discovery returns the function that describes requests of paid routes to indexes of paid resources (x402.Terms).
-// Parameters in the path are the request's, of the query the table's examples. A long path has none, so that the
-// header stays short, nor has a part of a file, which nobody looks for.
+// Parameters in the path come from the request, parameters of the query are the examples of the route table. The
+// function returns nil for a long path, so that the header of the terms stays short, and for a part of a file.
 func Discovery(publicURL string) func(routeID, path string) any {
 	var base string
 	if address, err := url.Parse(publicURL); err == nil {

@@ -125,7 +125,8 @@ func clients(node Node) []api.Document {
 	return documents
 }
 
-// mediaType returns the media type of source code. Deno imports TypeScript by it.
+// mediaType returns the media type of source code. Deno imports a client from its address if the type is
+// TypeScript's.
 func mediaType(language client.Language) string {
 	return map[client.Language]string{
 		client.TypeScript: "application/typescript", client.Python: "text/x-python", client.Go: "text/x-go",

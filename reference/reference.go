@@ -220,6 +220,7 @@ func snippets(node Node, route routes.Route, examples api.Examples) ([]reference
 	return append(all, referenceSnippet{"mcp", "MCP", indented(call)}), nil
 }
 
+// indented returns a value as JSON for human readers. It panics on a value that does not encode.
 func indented(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

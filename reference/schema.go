@@ -19,7 +19,7 @@ import (
 
 const exampleTime = "2026-01-31T12:00:00.000Z"
 
-// Patterns of texts. Equal decimals are equal texts, without exponents or superfluous zeros.
+// Patterns of texts. A decimal has no exponent, sign or superfluous zeros, so that equal numbers are equal texts.
 const (
 	patternDecimal     = `^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`
 	patternSigned      = `^(0|-?[1-9][0-9]*(\.[0-9]*[1-9])?|-?0\.[0-9]*[1-9])$`
@@ -49,7 +49,8 @@ func newSchemas() *openapi.Schemas {
 	return schemas
 }
 
-// decode reads a file of this package. One that cannot be read is a mistake that the tests find.
+// decode reads an embedded file of this package. It panics on one that cannot be read, which every test would
+// show.
 func decode(text []byte, into any) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -115,7 +116,7 @@ func enums() map[reflect.Type][]string {
 	return all
 }
 
-// names are component names of types whose Go name generated code uses otherwise.
+// names are the component names of types whose Go name is a word that generated code has other uses for.
 func names() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[apierror.Code]():    "ErrorCode",

@@ -10,7 +10,8 @@ import (
 // ErrSameVersion says that the surface changed and its version did not.
 var ErrSameVersion = errors.New("the surface has changed: raise api.SurfaceVersion")
 
-// CheckVersion returns ErrSameVersion for OpenAPI documents that differ beyond descriptions, examples and prices.
+// CheckVersion returns ErrSameVersion when two OpenAPI documents of the same version differ in what a program may
+// rely on. Descriptions, examples and prices may differ.
 func CheckVersion(before, after []byte) error {
 	var was, is map[string]any
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
@@ -30,7 +31,7 @@ func versionOf(document map[string]any) any {
 	return info["version"]
 }
 
-// surface returns a document without descriptions, examples and prices. In "properties" names are fields.
+// surface returns a document without descriptions, examples and prices. In "properties", members are fields.
 func surface(node any) any {
 	switch node := node.(type) {
 	case map[string]any:

@@ -1,4 +1,5 @@
-// Package apierror holds the errors that callers get: codes, messages, fixes and the envelope. Package api writes them.
+// Package apierror holds the errors that callers get: codes, messages, fixes and the envelope. Package api chooses
+// the status of an answer by them, and writes them.
 package apierror
 
 import (
@@ -63,7 +64,7 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// Advice says in sentences what is allowed, how to mend the request and when to retry; empty where only the code does.
+// Advice says what is allowed, how to mend the request and when to retry; empty where only CodeInfo.Fix does.
 func (e *Error) Advice() string {
 	var sentences []string
 	for _, problem := range e.Problems() {
@@ -86,7 +87,7 @@ func (e *Error) Advice() string {
 // maxEchoBytes bounds each repeated text of a caller: an answer stays within four times the longest request.
 const maxEchoBytes = 64
 
-// Validation is the error of wrong parameters: problems, and omitted further ones. Each gets a fix.
+// Validation is the error of wrong parameters: problems, and omitted further ones. Problems without a fix get one.
 func Validation(problems []param.Problem, omitted int) *Error {
 	omitted += max(0, len(problems)-param.MaxProblems)
 	problems = problems[:min(len(problems), param.MaxProblems)]
@@ -109,7 +110,8 @@ func NotFound(parameter, id string) *Error {
 	return New(http.StatusNotFound, CodeNotFound, SubjectDetails{parameter: id}, "there is no %s with the %s %q", subject, parameter, id)
 }
 
-// CursorExpired is the error of a cursor after which changes are missing. All changes since a time are kept.
+// CursorExpired is the error of a cursor after which changes are missing: they are too old or too many, or the
+// warehouse was restored from a backup. All changes since a time are kept.
 func CursorExpired(since governance.Timestamp) *Error {
 	return New(http.StatusGone, CodeCursorExpired, map[string]any{"since": since},
 		"changes are kept since %s only: take a new cursor, or an export without since, and read everything again", since)
@@ -215,10 +217,12 @@ const (
 // OfPayments reports whether only payments for single requests cause the error.
 func (c Code) OfPayments() bool { return c == CodePaymentInProgress || c == CodeSettlementPending }
 
-// The types below are error.details with more than a member or two. JSON names are in alphabetical order.
+// The types below are error.details with more than a member or two; others are maps. Answers and the published
+// examples are made of the same values. JSON names are in alphabetical order.
 
 // ProblemDetails is error.details of VALIDATION_ERROR with 400.
 type ProblemDetails struct {
+	// Omitted is how many further problems there are.
 	Omitted int `json:"omitted,omitempty"`
 	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
 	Problems []param.Problem `json:"problems"`

@@ -35,7 +35,7 @@ type Compressor struct {
 	encoders map[string]*sync.Pool // by content encoding
 }
 
-// NewCompressor returns a compressor of the fastest levels. Encoders fail for invalid options only.
+// NewCompressor returns a compressor with the fastest levels. Encoders fail for invalid options only.
 func NewCompressor() *Compressor {
 	const brotliLevel = 1 // takes about as long as the fastest levels of gzip and zstd
 	return &Compressor{encoders: map[string]*sync.Pool{
@@ -88,7 +88,8 @@ func Encode(e encoder, text []byte) ([]byte, error) {
 // NegotiateEncoding returns the encoding that the caller prefers; empty where it accepts none.
 func NegotiateEncoding(c *fiber.Ctx) string { return PreferredOf(c, Gzip, "zstd", "br", "identity") }
 
-// PreferredOf returns the encoding that the caller prefers, the first of equals. Fiber misreads "gzip;q=0, *".
+// PreferredOf returns which of some encodings the caller prefers, the first of equals; empty where it accepts
+// none. Fiber would send gzip for "gzip;q=0, *".
 func PreferredOf(c *fiber.Ctx, encodings ...string) (preferred string) {
 	accepted, most := strings.ToLower(c.Get(fiber.HeaderAcceptEncoding)), 0.0
 	for _, encoding := range encodings {

@@ -1,4 +1,5 @@
-// Package httpcache holds what caches are told of answers: lifetimes, sources, tags, ETags. It knows no route.
+// Package httpcache holds what HTTP caches are told of answers: how long they may keep them, where a node found
+// them, the tags they are purged by, ETags, and compressed bodies. It knows no route.
 package httpcache
 
 import (
@@ -6,11 +7,12 @@ import (
 	"time"
 )
 
-// Freshness is how long caches may reuse an answer, in whole seconds, by directives of Cache-Control.
+// Freshness is how long caches may reuse an answer, in whole seconds. Fields are directives of Cache-Control.
 type Freshness struct {
 	// MaxAge applies to the caller's own cache, which cannot be purged (max-age).
 	MaxAge time.Duration
-	// SMaxAge applies to shared caches without purges (s-maxage); of paid routes to authorizing edges only.
+	// SMaxAge applies to shared caches that are not purged (s-maxage). Only an edge that authorizes every request
+	// at a node may keep answers of paid routes.
 	SMaxAge time.Duration
 	// PurgedSMaxAge applies to shared caches that each publication purges (s-maxage).
 	PurgedSMaxAge time.Duration
@@ -89,13 +91,14 @@ func same(kept time.Duration, reason string) Freshness {
 	return Freshness{MaxAge: kept, SMaxAge: kept, PurgedSMaxAge: kept, Reason: reason}
 }
 
-// LocalTTL is how long a node keeps its copy of an answer: the lag after a publication whose notification was lost.
+// LocalTTL is how long a node keeps its own copy of an answer, and how far it lags after a lost notification.
 const LocalTTL = time.Second
 
-// NodeLag bounds how long after a publication a node may send the answers before: its copies', and in flight.
+// NodeLag bounds how long after a publication a node may still send answers of the previous one: the TTL of its
+// local copies plus a margin for requests in flight.
 const NodeLag = LocalTTL + 250*time.Millisecond
 
-// EdgeLag bounds how much longer an edge may send them: the lifetime of an unpurged answer, and a renewal.
+// EdgeLag bounds how much longer an edge may: the shared lifetime of an unpurged answer, and a renewal.
 const EdgeLag = 2 * time.Second
 
 // Values of Cache-Control that forbid caching.

@@ -11,6 +11,7 @@ import (
 )
 
 // HeaderCacheStatus lists how each cache handled the request, the one closest to the origin first (RFC 9211).
+// Caches in front of the node append themselves.
 const HeaderCacheStatus = "Cache-Status"
 
 // Layer is where the data of an answer came from.
@@ -60,7 +61,8 @@ func (s Source) Layer() Layer {
 	return layerRedis
 }
 
-// Status returns the Cache-Status of an answer without a local copy, with the ttl of a view that expires.
+// Status returns the Cache-Status of an answer without a local copy. A view that expires has a ttl, maybe
+// negative.
 func (s Source) Status(view cache.View, now time.Time) string {
 	switch {
 	case s == sourceNode:
@@ -90,7 +92,7 @@ func SurrogateKeysOf(tags []cache.Tag) SurrogateKeys {
 	return SurrogateKeys{Spaced: strings.Join(names, " "), Joined: strings.Join(names, ",")}
 }
 
-// Matches reports whether If-None-Match names the answer. If-Modified-Since is ignored: revisions may share a second.
+// Matches reports whether If-None-Match names the answer. If-Modified-Since is ignored: revisions share seconds.
 func Matches(c *fiber.Ctx, etag string) bool {
 	header := c.Get(fiber.HeaderIfNoneMatch)
 	if etag == "" || header == "" {

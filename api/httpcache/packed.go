@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Packed is an answer in gzip, compressed once for all requests, but for the members of meta that differ: they are an
-// uncompressed block of deflate between head and tail.
+// Packed is an answer in gzip, compressed once for all requests, but for the members of meta that differ between
+// requests: they are an uncompressed block of deflate between head and tail.
 type Packed struct {
 	// Head is the beginning of the file, and tail its last block of deflate.
 	Head, tail []byte
@@ -48,7 +48,7 @@ func Pack(text, tailText []byte) (*Packed, error) {
 	return &Packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
 }
 
-// AppendRest appends what follows head in the file for a request; appendMeta appends at most 64 KiB.
+// AppendRest appends what follows head; appendMeta appends what differs between requests, at most 64 KiB.
 func (p *Packed) AppendRest(file []byte, appendMeta func([]byte) []byte) []byte {
 	const storedHeaderBytes = 5                             // what precedes the text of a block of deflate that is not compressed
 	file = append(file, make([]byte, storedHeaderBytes)...) // its kind, and its length twice

@@ -66,7 +66,7 @@ func (p Param) forExample() string {
 	return ", for example " + p.with(p.Example)
 }
 
-// sample returns the parameter with its example, or its name: that of one end of a range may not suit the other.
+// sample returns the parameter with its example, or only its name: an example may not suit the end of a range.
 func (p Param) sample() string {
 	if p.Example != "" && p.Kind != Instant {
 		return p.with(p.Example)

@@ -8,7 +8,8 @@ import (
 	"pnyx/governance"
 )
 
-// meantParameters are names of other APIs, with the parameters that they stand for; the first that a route has counts.
+// meantParameters maps names from other APIs to the parameters that they stand for; the first that a route has
+// counts.
 var meantParameters = map[string][]string{ //nolint:gochecknoglobals // a constant that Go cannot write as one
 	"status": {"lifecycleStatus"}, "state": {"lifecycleStatus"}, "phase": {"lifecycleStatus"}, "lifecycle": {"lifecycleStatus"},
 	"isactive": {"lifecycleStatus"}, "active": {"lifecycleStatus"},

@@ -58,7 +58,8 @@ type Param struct {
 	// Required says that a request without the parameter is refused. A path always has its own.
 	Required bool
 	// Default is the value when the parameter is not given; empty for none.
-	Default  string
+	Default string
+	// Min and Max are the lowest and highest value of an Integer.
 	Min, Max int
 	// Enum lists the values that an Enum, or each element of an EnumList, may have.
 	Enum []string
@@ -67,7 +68,8 @@ type Param struct {
 	Description string
 	// Example is a value that works, as the documents show it; empty for none.
 	Example string
-	// Sample says that an example of a request gives the parameter: one of several has to be given.
+	// Sample says that examples of requests give the parameter, though it is not required: one of several has to
+	// be given.
 	Sample bool
 	// Unbound says that a cursor may be used with another value.
 	Unbound bool

@@ -13,7 +13,7 @@ const MaxProblems = 20
 
 // Problem is one thing that is wrong with the parameters of a request.
 type Problem struct {
-	// Parameter is its name, a long one cut; empty where the whole query is wrong.
+	// Parameter is the parameter's name, cut if long; empty where the whole query is wrong.
 	Parameter string `json:"parameter,omitempty"`
 	// Given is the value in the request; a long one is cut.
 	Given   string `json:"given,omitempty"`

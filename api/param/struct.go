@@ -100,7 +100,7 @@ func kindOf(field reflect.Type) (kind Kind, set reflect.Type) {
 	}
 }
 
-// Set stores a parsed value in its field, but no cursor, which is decoded after its signature is checked.
+// Set stores a parsed value in its field. It skips a cursor, which is decoded only after its signature is checked.
 func (f Field) Set(params reflect.Value, value any) {
 	field := params.FieldByIndex(f)
 	switch value := value.(type) {

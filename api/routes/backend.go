@@ -98,8 +98,9 @@ func readPageOf(ctx context.Context, b *Backend, request cache.PageRequest, payl
 	return Answer{View: view, Source: from}, nil
 }
 
-// page reads a page, or returns the error missing when its subject does not exist: a worker reports that right after
-// a flush of Redis, too, so that the page is read again once everything is published.
+// page reads a page, or returns the error missing when its subject does not exist; 503 if missing is nil, of a
+// list without a subject. A worker reports an absent subject right after a flush of Redis, too: the page is
+// therefore read again once everything is published.
 func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *apierror.Error) (cache.View, httpcache.Source, error) {
 	view, from, err := b.Pages.page(ctx, request)
 	if err != nil || !view.Absent {

@@ -101,7 +101,7 @@ func (r *Request) filterHash() []byte {
 	return hash.Sum(nil)
 }
 
-// quoteValue writes a value as Go source, so that no text passes for a parameter. Cursors of callers depend on it.
+// quoteValue writes a value as Go source: no text passes for a parameter. Callers' cursors depend on the form.
 func quoteValue(kind param.Kind, value string) string {
 	switch kind {
 	case param.Integer, param.Boolean:

@@ -38,7 +38,7 @@ func (b *Backend) daoDetail(ctx context.Context, r *Request, p daoParams) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	// How following goes is published more often than what the records add up to, perhaps between the two reads.
+	// The state of sources is published more often than the rest, perhaps between the two reads.
 	var status governance.DataStatus
 	unstated := r.missing() // by an earlier version
 	switch sources, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
@@ -66,7 +66,7 @@ func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answe
 }
 
 // daoPage reads a page of the DAO index as one publication wrote it, and again when one came in between: after a
-// flush, the index lacks DAOs until it is complete. Without an index, but a publication, the warehouse has no DAO.
+// flush of Redis, the index lacks DAOs until it is complete. Without an index, the warehouse has no DAO.
 func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
 	const daoPageTries = 3 // how often a page is read when publications come in between
 	before, err := b.Store.PublicationState(ctx)

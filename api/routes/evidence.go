@@ -50,5 +50,5 @@ func (b *Backend) evidence(ctx context.Context, r *Request, p proposalParams) (A
 	return found, nil
 }
 
-// dossierWait is how long an answer waits for a dossier; most take a tenth. The next caller may get it.
+// dossierWait is how long evidence waits for its dossier. Most take a tenth; the next caller gets a later one.
 const dossierWait = time.Second

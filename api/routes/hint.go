@@ -21,7 +21,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// HintOf returns Meta.Hint: an empty list may be of a DAO that does not exist, or a text near another.
+// HintOf returns Meta.Hint: an empty list may be of a DAO that does not exist, and a text without match near
+// another.
 func (b *Backend) HintOf(ctx context.Context, r *Request, found Answer) (string, error) {
 	resolution, resolves := found.Data.(governance.Resolution)
 	rows := reflect.ValueOf(found.Data)

@@ -17,8 +17,8 @@ type listQuery[Row, Position any] interface {
 	Pages() *query.Paging[Position]
 }
 
-// listPage answers with one page of a list, cut from one of a standard size; the cursor continues after the last row.
-// missing is the error of a list that does not exist.
+// listPage answers with one page of a list, cut from a page of a standard size. The cursor continues after the
+// last row. missing is the error of a list that does not exist.
 func listPage[Row, Position any](
 	ctx context.Context, b *Backend, r *Request, q listQuery[Row, Position], missing *apierror.Error,
 ) (Answer, error) {
@@ -30,7 +30,7 @@ func listPage[Row, Position any](
 	return cutPage(r, cursors, limit, rows, q.PositionOf, found)
 }
 
-// listHandler returns the handler of a list, of which it gets a method, so that callers name no type.
+// listHandler returns the handler of a list. The query's PositionOf is not called: the types are inferred from it.
 func listHandler[Row, Position, Query any, Pointer interface {
 	*Query
 	listQuery[Row, Position]

@@ -49,7 +49,8 @@ type statusParams struct {
 	DAOID string `param:"daoId" exists:"true" doc:"The DAO to ask about; all of them when left out." example:"uniswap"`
 }
 
-// dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published, which 304 would hide.
+// dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published: by revision, a source that
+// has stopped would be 304 with the lag that it had.
 func (b *Backend) dataStatus(ctx context.Context, r *Request, p statusParams) (Answer, error) {
 	var status governance.DataStatus
 	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, r.missing())

@@ -20,20 +20,22 @@ import (
 )
 
 const (
-	// fillPollInterval is how often a request checks for its page: the message or the worker may be lost.
+	// fillPollInterval is how often a waiting request checks for its page: the completion message may be lost.
 	fillPollInterval = time.Second
-	// refreshWait is how long a request for a stale page waits for a fresh one.
+	// refreshWait is how long a request for a stale page waits for a fresh one before it returns the stale one.
 	refreshWait = 200 * time.Millisecond
 )
 
-// isKept reports whether pages of a kind may take longer than a request waits, and are made nevertheless.
+// isKept reports whether pages of a kind may take longer than a request waits: they are made for callers that
+// return.
 func isKept(kind query.Kind) bool {
 	return slices.Contains([]query.Kind{query.KindDossier, query.KindBallotPart, query.KindDAOExport, query.KindDAOPart}, kind)
 }
 
 var errFillFailed = errors.New("the worker could not build the page")
 
-// Pages reads pages that workers build on demand: concurrent requests enqueue one fill a node, which one worker builds.
+// Pages reads pages that workers build on demand. Requests for a page enqueue one fill per node, built once for
+// all.
 type Pages struct {
 	store *cache.Store
 	// published returns the newest revision that the node knows; zero for none.
@@ -94,12 +96,14 @@ func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 	return v, httpcache.SourceFilled, err
 }
 
-// fresh reports whether a page contains all up to its version, or has not expired since the last publication.
+// fresh reports whether a page contains everything up to its version. A page without a version is fresh until
+// FreshUntil, and as long as nothing was published since.
 func (p *Pages) fresh(v cache.View, version uint64) bool {
 	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.published()
 }
 
-// refresh returns a rebuilt page, or the old one, marked stale, after a failure or refreshWait.
+// refresh returns a rebuilt page, or the old one, marked stale, when the fill fails or takes longer than
+// refreshWait.
 func (p *Pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
@@ -193,7 +197,7 @@ func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 	}
 }
 
-// register returns a channel for the completion of a fill. Requests share fills: a key has one at most.
+// register returns the channel on which Run reports a completed fill. Requests share fills: one for a key.
 func (p *Pages) register(key cache.Key) chan bool {
 	done := make(chan bool, 1)
 	p.mu.Lock()

@@ -18,7 +18,7 @@ const pathExport = governance.PathVotes + "/export"
 
 var errListUnpublished = errors.New("the list of proposals is not published yet")
 
-// proposalRoutes are about proposals and their results. A detail's path would match that of resolve, which comes first.
+// proposalRoutes are about proposals and their results. resolve comes first: the path of a detail would match it.
 func proposalRoutes() []Route {
 	return []Route{
 		handleChecked(Route{

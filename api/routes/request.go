@@ -20,7 +20,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// Request is a request to a route, with parsed parameters. It is immutable: requests with one URL share it.
+// Request is a request to a route, with parsed parameters. It is immutable, so that all requests with a URL share
+// one.
 type Request struct {
 	Route *Route
 	// Params points to the struct that the route's parameters are parsed into.
@@ -39,7 +40,7 @@ func (r *Route) Parse(c *fiber.Ctx) (*Request, error) {
 	return r.ParseTexts(given, problems, omitted)
 }
 
-// ParseTexts parses the texts of parameters by name. The error lists problems, and its own.
+// ParseTexts parses the texts of parameters by name. The error lists the given problems, and those of the texts.
 func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, omitted int) (*Request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {
@@ -47,7 +48,7 @@ func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, om
 	}
 	parsed := &Request{Route: r, Params: r.newParams(), values: make([]string, len(r.Params))}
 	params := reflect.ValueOf(parsed.Params).Elem()
-	// The check across parameters would report an invalid text as missing. Other kinds do not disturb it.
+	// The check across parameters is skipped when a text is invalid: it would report the text as missing.
 	checkable := true
 	for i, one := range r.Params {
 		problem := (*param.Problem)(nil)
@@ -109,7 +110,7 @@ func (r *Request) subject() (name, text string) {
 	return "", ""
 }
 
-// missing is the error of a subject that does not exist; nil where there is none.
+// missing is the error of a subject that does not exist; nil for a request without a subject.
 func (r *Request) missing() *apierror.Error {
 	if name, text := r.subject(); name != "" {
 		return apierror.NotFound(name, text)
@@ -117,7 +118,7 @@ func (r *Request) missing() *apierror.Error {
 	return nil
 }
 
-// Tags returns the tags of answers to the request: of its subject, its route, or the scope of its page.
+// Tags returns the tags of answers: of the subject, the scope of the page, or the route; nil for no purge.
 func (r *Request) Tags() []cache.Tag {
 	switch name, text := r.subject(); name {
 	case "daoId":
@@ -227,7 +228,8 @@ var plainValue = regexp.MustCompile(`^[\w.,:-]{1,100}$`)
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var allRoutes = sync.OnceValue(All)
 
-// belongsTo says, after FixUnknown, where an unknown parameter belongs: in the path, below it, or a path that is meant.
+// belongsTo says, after FixUnknown, where a parameter belongs that the route does not have: its own path, a path
+// below its own, or one that callers mean. It is empty for nowhere.
 func (r *Route) belongsTo(name string) string {
 	named := func(p param.Param) bool { return p.Name == name }
 	switch {
@@ -252,7 +254,7 @@ func (r *Route) belongsTo(name string) string {
 	return " here, and use " + path
 }
 
-// nameMeant completes the problem with an unknown parameter: it names the one that is meant, with the value if valid.
+// nameMeant completes the problem with an unknown parameter: it names the meant one, with the value if valid.
 func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Problem {
 	meant := param.MeantParameter(name, r.queryNames())
 	if meant == "" {
@@ -279,7 +281,8 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 	return problem
 }
 
-// Canonical returns the request in canonical form, with defaults: the key for ETags, payments and local copies.
+// Canonical returns the request in canonical form: the route and every parameter, in the order of the route, with
+// defaults. It is the key for ETags, payments and local copies.
 func (r *Request) Canonical() string {
 	var text strings.Builder
 	text.WriteString(r.Route.ID)
@@ -296,7 +299,8 @@ func (r *Request) Canonical() string {
 	return text.String()
 }
 
-// Target returns the canonical URL of the request, without defaults: the key of shared caches for all its spellings.
+// Target returns the canonical URL of the request: parameters in the order of the route, without defaults. Shared
+// caches use it as the key for all spellings of the request.
 func (r *Request) Target() string { return r.TargetAt(r.Cursor()) }
 
 // TargetAt returns the canonical URL of another page of the same list.
@@ -331,7 +335,8 @@ const (
 	maxParsedBytes = 256
 )
 
-// Parsed keeps parsed requests by address: parsing takes half of an answer from a copy. It is safe for concurrent use.
+// Parsed keeps parsed requests by their addresses: parsing takes almost half of the time of a handler whose answer
+// the node has a copy of. It is safe for concurrent use.
 type Parsed struct {
 	requests *otter.Cache[string, *Request]
 }

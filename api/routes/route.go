@@ -43,15 +43,16 @@ type Route struct {
 	Params []param.Param
 	// Addition marks a route that the API contract does not define.
 	Addition bool
-	// TokenOnly says that the answer is about the token of the request, which is needed, and free.
+	// TokenOnly says that the answer is about the token of the request. Such a route requires a token and is free.
 	TokenOnly bool
-	// Stream says that rows are only added: 410 refuses a cursor whose next rows are gone, and SSE gets new ones.
+	// Stream says that rows are only added to the list: a cursor is refused with 410 once rows after it are gone,
+	// and a request with Accept: text/event-stream gets those that come.
 	Stream bool
 	// Expires says that the changes since a revision are refused with 410 once some are gone.
 	Expires bool
 	// Returns is a value of the type of the member data.
 	Returns any
-	// Media lists the media types of a file with rows of the type of Returns; nil for a JSON envelope.
+	// Media lists the media types of a file, whose rows are of the type of Returns; nil for a JSON envelope.
 	Media []string
 	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
 	Fresh httpcache.Freshness
@@ -60,7 +61,8 @@ type Route struct {
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
-	// tag is on answers about no one subject; empty for the scope of a page, or none.
+	// tag is on answers without a subject in their parameters; empty for pages, whose scope has a tag, and for
+	// none.
 	tag cache.Tag
 	// check and Answer belong to the route's handler.
 	check  func(params any) []param.Problem
@@ -76,7 +78,7 @@ func handle[Params any](route Route, answer handler[Params]) Route {
 	return handleChecked(route, answer, func(Params) []param.Problem { return nil })
 }
 
-// handleChecked is handle with a check of parameters together. Those that could not be parsed are zero then.
+// handleChecked is handle with a check of parameters together, in which invalid ones are zero.
 func handleChecked[Params any](route Route, answer handler[Params], check func(Params) []param.Problem) Route {
 	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
@@ -147,7 +149,8 @@ func (r *Route) Codes() []apierror.Code {
 	return codes
 }
 
-// All is the table of routes, in the order of documents: fixed paths before those with parameters that match them.
+// All is the table of routes. Order matters: a path with a fixed part comes before one whose parameter would match
+// it, and documents list routes in this order.
 func All() []Route {
 	return slices.Concat(
 		metaRoutes(), daoRoutes(), timelineRoutes(), rankingRoutes(), delegateRoutes(),
@@ -198,9 +201,11 @@ type Answer struct {
 	NodeLocal bool
 	// Dated says that the answer changes as time passes, from view.FreshUntil on.
 	Dated bool
-	// ByContent says that answers of one revision may differ: a dossier may be pending, a DAO has two views, lags grow.
+	// ByContent says that answers of one revision may differ: a dossier is pending before it is there, and rests
+	// on more than its own proposal; a DAO consists of two views; lags grow.
 	ByContent bool
-	// Live says that the next request may get more, so that no cache keeps it, and Empty that it is free.
+	// Live says that the next request may get more: no cache keeps the answer. Empty says that it has no rows and
+	// costs nothing.
 	Live, Empty bool
 	Hint        string
 }

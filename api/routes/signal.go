@@ -22,7 +22,7 @@ func signalRoutes() []Route {
 	}
 }
 
-// listSignals answers GET /v2/signals. What can be done depends on the time of the answer, until the next deadline.
+// listSignals answers GET /v2/signals. What can be done depends on the time: it is fresh until the next deadline.
 func (b *Backend) listSignals(ctx context.Context, r *Request, q query.Signals) (Answer, error) {
 	limit := q.Limit
 	rows, cursors, found, err := readPage(ctx, b, r, &q, r.missing())

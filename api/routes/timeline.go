@@ -25,7 +25,8 @@ func timelineRoutes() []Route {
 	}
 }
 
-// timeline answers GET /v2/daos/:daoId/timeline. A bound left out is the first or last month with a bucket.
+// timeline answers GET /v2/daos/:daoId/timeline. A bound left out is the first or last month with a bucket, from
+// which the other one may be too far.
 func (b *Backend) timeline(ctx context.Context, r *Request, q query.Timeline) (Answer, error) {
 	var timeline governance.Timeline
 	view, err := b.view(ctx, cache.TimelineKey(q.DAOID, string(q.Metric)), &timeline, r.missing())

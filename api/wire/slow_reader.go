@@ -1,4 +1,5 @@
-// Package wire decides about bytes around requests and answers: where a request ends, and how long an answer waits.
+// Package wire holds what is decided about bytes before they are a request or after they are an answer: where a
+// request ends, and how long a caller may leave an answer unread.
 package wire
 
 import (
@@ -9,7 +10,8 @@ import (
 	"time"
 )
 
-// While more than maxWaitingBytes wait for slow readers, each write has pressedWriteTimeout: they fill no memory.
+// While more than maxWaitingBytes wait for callers to read them, a caller has pressedWriteTimeout for each write:
+// slow readers do not fill the memory of a node.
 const (
 	maxWaitingBytes     = 32 << 20
 	pressedWriteTimeout = 2 * time.Second
@@ -29,7 +31,8 @@ type boundedListener struct {
 // Bound returns a listener whose connections have less time to write while much is unread.
 func Bound(listener net.Listener) net.Listener { return boundedListener{listener, new(atomic.Int64)} }
 
-// Accept implements net.Listener. It waits for file descriptors: the server would end at an error.
+// Accept implements net.Listener. It waits while the process has no file descriptor left: an error ends the
+// server.
 func (l boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

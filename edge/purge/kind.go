@@ -19,11 +19,12 @@ type Kind string
 
 // The kinds of caches.
 const (
-	// Fastly takes POST with the tags in Surrogate-Key, and marks responses as stale, as do other caches.
+	// Fastly takes POST with the tags in Surrogate-Key, and marks responses as stale, as other caches do, too.
 	Fastly Kind = "fastly"
 	// Cloudflare takes POST with the tags in JSON.
 	Cloudflare Kind = "cloudflare"
-	// Varnish takes PURGE with the tags in xkey, for its xkey module; its own configuration says how.
+	// Varnish takes PURGE with the tags in xkey, for its xkey module. Its own configuration chooses soft or hard
+	// purges.
 	Varnish Kind = "varnish"
 )
 
@@ -58,7 +59,7 @@ func (k Kind) batches(tags []string) [][]string {
 	return all
 }
 
-// request returns the request that purges all tags. An empty token sends none. Errors contain no URL.
+// request returns the request that purges responses with any tag. An empty token is not sent. Errors have no URL.
 func (k Kind) request(ctx context.Context, address, token string, tags []string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
 	if err != nil {

@@ -31,9 +31,10 @@ type Options struct {
 	URLs []string
 	// Token authenticates to the caches; empty for none.
 	Token string
-	// Everything is the tag of every response. It replaces too many others.
+	// Everything is the tag that every response carries. It replaces the others when there are too many.
 	Everything string
-	// Settle is how long outdated responses may be sent, and stored again: each tag is then purged once more.
+	// Settle is how long after a publication nodes and edges may still send outdated responses, which a cache may
+	// store again. Each tag is therefore purged once more after that.
 	Settle time.Duration
 	// Keeps is how long caches keep responses: a purge that fails for as long has nothing left to purge.
 	Keeps time.Duration
@@ -42,7 +43,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// Purger purges a set of caches. Purge may be called concurrently; Run must be called once.
+// Purger purges a set of caches. Purge may be called concurrently, and while Run runs; Run must be called once.
 type Purger struct {
 	client *http.Client
 	// targets holds the state of each cache, in order of Options.URLs.
