@@ -18,7 +18,7 @@ type ChangeHead struct {
 	// Exists is false for a stream that was flushed, or never written.
 	Exists bool
 	Last   ChangeID
-	// Time is later than that of Last, and otherwise by the clock of Redis, in milliseconds since 1970.
+	// Time is later than the time of Last, and otherwise by the clock of Redis, in milliseconds since 1970.
 	Time uint64
 }
 

@@ -171,7 +171,7 @@ type shownToken struct {
 	Name   string   `json:"name"`
 	Plan   string   `json:"plan"`
 	Scopes []string `json:"scopes"`
-	// Limits are those of a custom plan, in the order of ratelimit.LimitsFromRow.
+	// Limits are the limits of a custom plan, in the order of ratelimit.LimitsFromRow.
 	Limits    []uint32              `json:"limits,omitempty"`
 	CreatedAt governance.Timestamp  `json:"createdAt"`
 	ExpiresAt *governance.Timestamp `json:"expiresAt"` // nil for never

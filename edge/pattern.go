@@ -25,7 +25,7 @@ type urlPattern struct {
 
 // parameter maps a query parameter of a free route to its part of a cache key.
 type parameter struct {
-	// Variable is nginx's variable of the part, Argument that of the value.
+	// Variable is nginx's variable of the part, Argument the variable of the value.
 	Variable, Argument string
 	// Default is the value for which the part is empty, as for a missing parameter.
 	Default string

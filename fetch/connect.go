@@ -94,7 +94,7 @@ func IsPublic(address netip.Addr) bool {
 		!slices.ContainsFunc(specialNetworks(), func(network string) bool { return netip.MustParsePrefix(network).Contains(address) })
 }
 
-// globalUnicast holds all IPv6 addresses of the internet, without those of translators (RFC 6052, RFC 7915).
+// globalUnicast holds all IPv6 addresses of the internet, without the addresses of translators (RFC 6052, RFC 7915).
 const globalUnicast = "2000::/3"
 
 // specialNetworks are those that net/netip does not know: of this host, of carriers, of protocols, of documentation and

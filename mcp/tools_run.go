@@ -31,7 +31,7 @@ func list(c *call) ([]byte, error) {
 	return envelope(rows, meta), nil
 }
 
-// listEvents lists events. Those of unknown time did not happen in the window, as far as is known: they are left out
+// listEvents lists events. Events of unknown time did not happen in the window, as far as is known: they are left out
 // unless asked for, and counted. Pages may thus be short; those without any are passed over.
 func listEvents(c *call) ([]byte, error) {
 	if c.args[argDiscovered] == "true" || c.args["timeBasis"] == string(query.EventTimeDiscovered) {

@@ -20,7 +20,7 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(node Node) ([]byte, error) {
 	type route struct {
-		// ID, Path and Summary are the route's. Price is its tier and price, Parameters lists those of the query.
+		// ID, Path and Summary are the route's. Price is its tier and price, Parameters lists the parameters of the query.
 		ID, Path, Summary, Price, Parameters string
 	}
 	var clients []string

@@ -254,7 +254,7 @@ func pathParameters(route routes.Route) openapi.Members[string] {
 //go:embed headers.json
 var headersJSON []byte
 
-// describeHeaders describes the headers of answers that a client reads, but for those of HTTP itself.
+// describeHeaders describes the headers of answers that a client reads, but for the headers of HTTP itself.
 func describeHeaders() (all openapi.Members[*openapi.Header]) {
 	var rows []struct {
 		// Name and Description describe the header, Type is its JSON type.

@@ -77,7 +77,7 @@ type referenceParam struct {
 }
 
 type referenceField struct {
-	// Path is the field's name after those of the objects that it is in, Type its type in words.
+	// Path is the field's name after the names of the objects that it is in, Type its type in words.
 	Path, Type  string
 	Description string
 }

@@ -186,7 +186,7 @@ func isMadeFromBallots(table string) bool {
 
 // snapshotOrder orders the tables of a snapshot that is made during an import. Tables that state that something is
 // complete come first: the others contain all of it then. The journal of batches comes last: it names all records
-// before it, if only as those of an open batch, which a worker publishes as after an import that was killed.
+// before it, if only as rows of an open batch, which a worker publishes as after an import that was killed.
 func snapshotOrder(table string) int {
 	switch strings.TrimSuffix(table, localSuffix) {
 	case "syncs", "feed_progress", "ballot_gaps":

@@ -183,7 +183,7 @@ func (d *deletions) all() (records []record.Record) {
 	return records
 }
 
-// checkFresh compares answers with those of a warehouse that always had the records as they are.
+// checkFresh compares answers with the answers of a warehouse that always had the records as they are.
 func (d *deletions) checkFresh(t *testing.T, h *harness) {
 	t.Helper()
 	fresh := newHarness(t)

@@ -40,7 +40,7 @@ func (r *Route) Parse(c *fiber.Ctx) (*Request, error) {
 	return r.ParseTexts(given, problems, omitted)
 }
 
-// ParseTexts parses the texts of parameters by name. The error lists the given problems, and those of the texts.
+// ParseTexts parses the texts of parameters by name. The error lists the given problems, and problems of the texts.
 func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, omitted int) (*Request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {

@@ -43,7 +43,7 @@ const (
 )
 
 // ClaimPayment claims a payment before any work is done for it. It returns the payment as stored: the
-// given one when it was unknown, with a revision above that of an earlier refusal. leased reports whether
+// given one when it was unknown, with a revision above the revision of an earlier refusal. leased reports whether
 // the caller now holds the lease. The error may be ErrNotRestored.
 func (s *Store) ClaimPayment(
 	ctx context.Context, p governance.Payment, lease PaymentLease,

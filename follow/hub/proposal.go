@@ -68,7 +68,7 @@ func refuse(foreign bool) error {
 	return nil
 }
 
-// takeProposals adds the changed ones of some proposals to the findings, and to found all but those of spaces that are
+// takeProposals adds the changed ones of some proposals to the findings, and to found all but proposals of spaces that are
 // not followed, and those that check refuses.
 func (p *reader) takeProposals(
 	f *findings, rows []json.RawMessage, check func(proposalHead) error, origins map[string]string, found map[string]proposalHead,

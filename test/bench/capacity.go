@@ -41,7 +41,7 @@ func (r Report) writeCapacity(path string) error {
 type capacity struct {
 	// free, paid and cold are the saturation rates of one core, in requests per second.
 	free, paid, cold float64
-	// node is the memory of a node in MB, view that of Redis a proposal in KB, ballot the disk space of one in
+	// node is the memory of a node in MB, view the memory of Redis a proposal in KB, ballot the disk space of one in
 	// bytes.
 	node, view, ballot float64
 	// publish is the duration of a full publication, in seconds.

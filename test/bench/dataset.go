@@ -13,7 +13,7 @@ import (
 
 // Dataset is generated data. It is generated once and kept between runs.
 type Dataset struct {
-	// Files is the folder of the generated files, and Warehouse that of the engine they are imported into.
+	// Files is the folder of the generated files, and Warehouse the folder of the engine they are imported into.
 	Files, Warehouse string
 	Size             Size
 }

@@ -8,7 +8,7 @@ import (
 
 // Proposal is a proposal of the data set.
 type Proposal struct {
-	// Key is the proposalKey of the API, Source the id of the source, ExternalID that of the proposal there.
+	// Key is the proposalKey of the API, Source the id of the source, ExternalID the id of the proposal there.
 	Key, Source, ExternalID string
 	// Votes is the number of ballots that count.
 	Votes uint64

@@ -22,7 +22,7 @@ type Row struct {
 	ID, Name, Baseline, Unit string
 	// Ratio bounds the median over all rounds of Pnyx ÷ baseline, and Value that of Pnyx.
 	Ratio, Value Bound
-	// Rounds is the number of measurements of each side, Quick that of a quick run; zero omits the row.
+	// Rounds is the number of measurements of each side, Quick the number in a quick run; zero omits the row.
 	Rounds, Quick int
 	// Prepare starts the programs of the row. Those from Environment.Start stop after it.
 	Prepare func(context.Context, *Environment) Sides

@@ -24,7 +24,7 @@ type Point struct {
 	Ballots, Proposals, DAOs, Largest uint64
 	// Import is the import rate on the largest proposal, in ballots per second.
 	Import float64
-	// Publish is the duration of a full publication, Statements that of reading the same rows once, in seconds.
+	// Publish is the duration of a full publication, Statements the duration of reading the same rows once, in seconds.
 	Publish, Statements float64
 	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
 	Small float64

@@ -23,7 +23,7 @@ const (
 	drilledGovernor = "0x00000000000000000000000000000000000000aa"
 	drilledToken    = "0x00000000000000000000000000000000000000cc"
 	drilledSource   = "eip155:7:" + drilledGovernor
-	// drilledFinality is the depth at which a block is final, maxDepth that of a reorganization.
+	// drilledFinality is the depth at which a block is final, maxDepth the depth of a reorganization.
 	drilledFinality, maxDepth = 20, 6
 )
 

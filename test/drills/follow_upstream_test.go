@@ -35,7 +35,7 @@ type gateway struct {
 	mu sync.Mutex
 	// refuse answers instead of the system; nil while it works.
 	refuse http.HandlerFunc
-	// caller asked last, requests counts those of all callers, and handOvers how often another asked next.
+	// caller asked last, requests counts the requests of all callers, and handOvers how often another asked next.
 	caller              string
 	requests, handOvers int
 }

@@ -30,7 +30,7 @@ const (
 	largeVote = 10_000
 )
 
-// programs are those of the documents in one language, as one that prints each route's id and data.
+// programs are the documents' programs in one language, as one that prints each route's id and data.
 type programs struct {
 	dir      string
 	language client.Language

@@ -117,7 +117,7 @@ func StartProgram(tb testing.TB, program, dataDir string, environ []string, args
 	return p
 }
 
-// awaitEngineEnd waits until no engine runs in a data folder: that of a killed process ends a moment later.
+// awaitEngineEnd waits until no engine runs in a data folder: the engine of a killed process ends a moment later.
 func awaitEngineEnd(tb testing.TB, dataDir string) {
 	tb.Helper()
 	Until(tb, func() error {

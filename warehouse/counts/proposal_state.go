@@ -73,7 +73,7 @@ type ProposalState struct {
 	Revision     uint64
 }
 
-// WriteProposalStates writes the states of one publication, in place of those of earlier revisions.
+// WriteProposalStates writes the states of one publication, in place of earlier revisions.
 func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
 	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {

@@ -26,7 +26,7 @@ type TopicState struct {
 	Links []string
 	// Proposals are the keys of the proposals that it is about.
 	Proposals []string
-	// TopicVersion is the version of the record that Row is computed from, RulesVersion that of the rules.
+	// TopicVersion is the version of the record that Row is computed from, RulesVersion the version of the rules.
 	TopicVersion uint64
 	RulesVersion uint32
 	Revision     uint64

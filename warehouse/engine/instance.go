@@ -39,7 +39,7 @@ type Instance struct {
 	// OwnerPID is the process that called Start.
 	OwnerPID  int `json:"ownerPid"`
 	EnginePID int `json:"enginePid"`
-	// TCPAddr is the address of the native protocol, "127.0.0.1:port", HTTPAddr that of the HTTP interface.
+	// TCPAddr is the address of the native protocol, "127.0.0.1:port", HTTPAddr the address of the HTTP interface.
 	TCPAddr  string `json:"tcpAddr"`
 	HTTPAddr string `json:"httpAddr"`
 	User     string `json:"user"`

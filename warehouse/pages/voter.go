@@ -117,7 +117,7 @@ type VoterBallot struct {
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
 	Power     decimal.Decimal
-	// Choices are those of the proposal, as last published; Bounds say which ballots on it are valid.
+	// Choices are the choices of the proposal, as last published; Bounds say which ballots on it are valid.
 	Choices []governance.Choice     `ch:"-"`
 	Bounds  governance.ChoiceBounds `ch:"-"`
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // moveUsage moves counters to the warehouse, and publishes usage. Where they are too many for one round, the next
-// one continues: nodes write those of busy tokens again at once, and starting over would leave others where they
+// one continues: nodes write counters of busy tokens again at once, and starting over would leave others where they
 // are.
 func (a *Accounts) moveUsage(ctx context.Context) error {
 	for range maxUsageBatches {

@@ -204,7 +204,7 @@ func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return err
 }
 
-// readTopics reads topics until the windows end and, if compares, when those of compared proposals were opened.
+// readTopics reads topics until the windows end and, if compares, when topics of compared proposals were opened.
 func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts, compares bool) error {
 	var refs []record.RefHash
 	own := map[record.RefHash]bool{}

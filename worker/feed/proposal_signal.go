@@ -59,7 +59,7 @@ func signalRow(rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string) 
 }
 
 // facts returns what the rules on votes need. What the data does not support is left out: single ballots when
-// totals are not their sums, results before the end without exact times, those of blocks that are not final, a
+// totals are not their sums, results before the end without exact times, results of blocks that are not final, a
 // closed vote when totals are not final.
 func (p proposal) facts() rules.VoteFacts {
 	stated := milestones(p.record)

@@ -13,7 +13,7 @@ import (
 )
 
 // showVisible changes the versions of lists in which stored events of the future became visible: a list shows
-// nothing later than its version. The first call, and one after an error, changes those of which nothing was told;
+// nothing later than its version. The first call, and one after an error, changes the lists of which nothing was told;
 // after a flush of Redis, all.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.

@@ -134,7 +134,7 @@ func readView[Payload any](ctx context.Context, p *page, key cache.Key) (payload
 	return payload, err
 }
 
-// version reads the version of a scope; without one, there is false, and the revision is that of its removal.
+// version reads the version of a scope; without one, there is false, and the revision is its removal's.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
 	if scope == p.scope && p.read != (cache.Version{}) {
 		version, p.read = p.read, cache.Version{}

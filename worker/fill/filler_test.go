@@ -355,7 +355,7 @@ func (h lateHeartbeat) DialHook(next redis.DialHook) redis.DialHook { return nex
 
 func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-// ProcessPipelineHook holds the pipeline that begins with SET back, and waits for that of Fills.Complete.
+// ProcessPipelineHook holds the pipeline that begins with SET back, and waits for the pipeline of Fills.Complete.
 func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		switch cmds[0].Name() {

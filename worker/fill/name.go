@@ -62,7 +62,7 @@ func byName[Query any](
 	}
 }
 
-// heldNames are the names of all voters: to search those of a page takes as long as to read it. They are compared
+// heldNames are the names of all voters: to search the names of a page takes as long as to read it. They are compared
 // with what is stored when the version of names changes. It is safe for concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]

@@ -17,7 +17,7 @@ import (
 
 type daoPublication struct {
 	*run
-	// Lagging and VoteCoverage are the result's: d.Input has those of the publication before.
+	// Lagging and VoteCoverage are the result's: d.Input has them of the publication before.
 	daoResult
 	// counted is the participation in Input.Lagging as of the proposals' count; ranged are counted by ranges.
 	counted map[string]counts.Participation

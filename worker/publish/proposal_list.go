@@ -15,7 +15,7 @@ import (
 const listBatchSize = 50_000
 
 // proposalList is what one publication changes in the list of proposals. No page may show half of it: the version
-// of cache.ProposalRows changes before the first row is written, that of the list after the last, and pages are
+// of cache.ProposalRows changes before the first row is written, the version of the list after the last, and pages are
 // made only while the two are equal.
 type proposalList struct {
 	*run

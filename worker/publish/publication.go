@@ -33,7 +33,7 @@ type Input struct {
 	// Lagging holds the DAOs that kept previous numbers before. Their ballots are counted together with the
 	// proposals, so that records which land meanwhile cannot make the two differ again.
 	Lagging map[string]bool
-	// VoteCoverage is that of every DAO after the publication before; nil in the first of a
+	// VoteCoverage is the coverage of every DAO after the publication before; nil in the first of a
 	// term, which sums up all DAOs.
 	VoteCoverage map[string]governance.VoteCoverage
 }

@@ -221,7 +221,7 @@ func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok b
 }
 
 // done ends a count, whose sums replace the previous ones, and returns the ranges whose previous sum was wrong.
-// Those that changed since it began are stale and not compared, nor are those of pending voters, whose records no
+// Those that changed since it began are stale and not compared, nor are sums of pending voters, whose records no
 // publication has read; all says that every voter may be one.
 func (r *rangeSums[K, S]) done(
 	key K, count *wholeCount, ranges []counts.VoterRange, sums []S, pending map[string]bool, all bool, now time.Time,
@@ -282,7 +282,7 @@ const (
 	rangesPerStatement = 128
 )
 
-// of returns the sums of subjects: ranged are those of which only the ranges that changed are counted.
+// of returns the sums of subjects: ranged are subjects of which only the ranges that changed are counted.
 func (r *rangeSums[K, S]) of(
 	ctx context.Context, w *warehouse.Warehouse, keys []K,
 ) (found map[K]S, ranged map[K]bool, err error) {

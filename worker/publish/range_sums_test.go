@@ -196,7 +196,7 @@ func (h *history) abandon() {
 	}
 }
 
-// publish does the next step of a publication. Of batches that it has read whole, the sum is that of all ballots.
+// publish does the next step of a publication. Of batches that it has read whole, the sum is of all ballots.
 func (h *history) publish() {
 	switch {
 	case h.publishing == nil:

@@ -131,7 +131,7 @@ func correctionReason(was, is counts.ProposalState) governance.CorrectionReason 
 	return governance.NewRule
 }
 
-// broughtBallots reports whether an import after that of the newest ballot of a result brought others.
+// broughtBallots reports whether an import after the import of the newest ballot of a result brought others.
 func broughtBallots(was, is counts.ProposalState) bool {
 	return is.BallotsObservedAt != nil && (was.BallotsObservedAt == nil || *is.BallotsObservedAt > *was.BallotsObservedAt)
 }

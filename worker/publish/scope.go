@@ -27,7 +27,7 @@ type workload struct {
 	// catalog is read after the records that name its sources, so that it has them all.
 	catalog   records.Catalog
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers, mirrors those of Governors' proposals.
+	// counterparts are the same proposals at other providers, mirrors the counterparts of Governors' proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
 	// daos are published. The publication adds the DAOs that its proposals belong or belonged to.

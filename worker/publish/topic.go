@@ -82,7 +82,7 @@ func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]rec
 	return slices.Compact(refs), nil
 }
 
-// forums returns those of a scope, and those whose topics are published under another DAO: no record tells that.
+// forums returns the forums of a scope, and forums whose topics are published under another DAO: no record tells that.
 func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]records.Forum, error) {
 	published, err := counts.PublishedForums(ctx, t.Warehouse)
 	if err != nil {
@@ -213,7 +213,7 @@ func evaluateTopic(topic records.Topic, forum records.Forum) topicEvaluation {
 	return e
 }
 
-// link selects the topic's proposals from those of the batch, in their order, and computes the relevance.
+// link selects the topic's proposals from the batch, in their order, and computes the relevance.
 func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 	e.related = []governance.RelatedProposal{}
 	for _, proposal := range proposals {

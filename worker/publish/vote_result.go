@@ -454,7 +454,7 @@ func (c *voteResult) leavesBallotsOut(p records.Proposal) bool {
 	return p.StatedScoresTotal != nil && differ(p.Provider, *p.StatedScoresTotal, c.held.Power)
 }
 
-// scoresThatDiffer returns the positions of the choices whose stated score is not that of the ballots.
+// scoresThatDiffer returns the positions of the choices whose stated score is not the ballots'.
 func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	if c.stated == nil {
 		return nil
@@ -462,7 +462,7 @@ func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	return c.scoresUnlike(p, c.stated.scores)
 }
 
-// scoresUnlike returns the positions of the choices whose score is not that of the ballots; none where these have
+// scoresUnlike returns the positions of the choices whose score is not the ballots'; none where these have
 // no scores, or not as many.
 func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) (positions []int) {
 	if len(scores) != len(c.counted) {
