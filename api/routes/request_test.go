@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pnyx/api/param"
 )
 
 func TestParametersAreUnderstoodByMeaning(t *testing.T) {
@@ -55,4 +57,26 @@ func routeNamed(t *testing.T, id string) *Route {
 		t.Fatalf("no route %s among %v", id, slices.Sorted(maps.Keys(all)))
 	}
 	return all[id]
+}
+
+// A purge finds answers by their tags.
+func TestAnswersAboutASubjectHaveItsTag(t *testing.T) {
+	t.Parallel()
+	for _, route := range All() {
+		if !strings.Contains(route.Path, ":") {
+			continue
+		}
+		given := map[string]string{}
+		for _, one := range route.Params {
+			if one.In == param.InPath || one.Required {
+				given[one.Name] = one.Example
+			}
+		}
+		request, err := route.ParseTexts(given, nil, 0)
+		if err != nil {
+			t.Errorf("%s with %v: %v", route.ID, given, err)
+		} else if len(request.Tags()) == 0 {
+			t.Errorf("%s has no tag for its subject", route.ID)
+		}
+	}
 }
