@@ -3,8 +3,10 @@ package telemetry
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -27,7 +29,8 @@ const (
 
 // ExportOptions configures the export of spans.
 type ExportOptions struct {
-	// Endpoint is the OTLP/HTTP collector, without the path of the signal.
+	// Endpoint is the OTLP/HTTP collector, without the path of the signal. User and password in it are sent as
+	// basic authentication.
 	Endpoint string
 	// Headers are sent with every export; they may contain credentials.
 	Headers map[string]string
@@ -44,8 +47,14 @@ func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
 		return nil, fmt.Errorf("address of the trace collector: %w", err)
 	}
 	address = address.JoinPath("v1", "traces")
+	headers := map[string]string{}
+	if user := address.User; user != nil { // the exporter ignores it
+		password, _ := user.Password()
+		headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
+	}
+	maps.Copy(headers, o.Headers)
 	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(address.String()), otlptracehttp.WithHeaders(o.Headers),
+		otlptracehttp.WithEndpointURL(address.String()), otlptracehttp.WithHeaders(headers),
 		otlptracehttp.WithTimeout(exportTimeout), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
 	if err != nil {
 		return nil, fmt.Errorf("create the trace exporter: %w", err)

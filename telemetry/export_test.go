@@ -31,3 +31,20 @@ func TestAKeyInTheAddressOfACollectorIsNotLogged(t *testing.T) {
 		}
 	}
 }
+
+//nolint:paralleltest // the handler of errors is the process's
+func TestUserAndPasswordOfACollectorAreSent(t *testing.T) {
+	authorized := make(chan bool, 1)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		authorized <- user == "pnyx" && password == "a key"
+	}))
+	defer collector.Close()
+	tracer := env.Must(telemetry.NewTracer(t.Context(), telemetry.ExportOptions{
+		Endpoint: strings.Replace(collector.URL, "//", "//pnyx:a%20key@", 1), Ratio: 1, Logger: slog.New(slog.DiscardHandler),
+	}))(t)
+	_, span := tracer.StartRoot(t.Context(), "work", trace.SpanKindInternal)
+	span.End()
+	env.MustDo(t, tracer.Shutdown(t.Context()))
+	env.Want(t, true, <-authorized, "is authorized")
+}
