@@ -205,7 +205,7 @@ func (f *File) sniff(maxLine int) (err error) {
 // the first ones matches.
 func (f *File) sniffLines(from *lines) error {
 	var first string
-	for range maxSniffedLines {
+	for sniffed := 0; sniffed < maxSniffedLines; {
 		text, tooLong, err := from.next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -216,6 +216,7 @@ func (f *File) sniffLines(from *lines) error {
 		if text = text[skipSpace(text, 0):]; len(text) == 0 {
 			continue
 		}
+		sniffed++
 		if tooLong {
 			first = cmp.Or(first, fmt.Sprintf("is longer than %d bytes", from.limit))
 			continue

@@ -141,7 +141,7 @@ func TestFindReadsLinesAsLongAsThoseThatAreImported(t *testing.T) {
 func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 
-	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+source.SampleLine("Snapshot vote"))
+	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\n"+strings.Repeat("\n", 200)+"not JSON\n[1]\n{\"foreign\":1}\n"+source.SampleLine("Snapshot vote"))
 	files, problems := source.Find([]string{path}, 0)
 	if len(problems) > 0 || len(files) != 1 || files[0].Format != "Snapshot vote" {
 		t.Errorf("got %+v and %v, want a file of Snapshot votes", files, problems)
