@@ -94,14 +94,15 @@ func SurrogateKeysOf(tags []cache.Tag) SurrogateKeys {
 
 // Matches reports whether If-None-Match names the answer. If-Modified-Since is ignored: revisions share seconds.
 func Matches(c *fiber.Ctx, etag string) bool {
-	header := c.Get(fiber.HeaderIfNoneMatch)
-	if etag == "" || header == "" {
+	if etag == "" {
 		return false
 	}
-	for candidate := range strings.SplitSeq(header, ",") {
-		candidate = strings.TrimSpace(candidate)
-		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
+	for _, line := range c.Request().Header.PeekAll(fiber.HeaderIfNoneMatch) {
+		for candidate := range strings.SplitSeq(string(line), ",") {
+			candidate = strings.TrimSpace(candidate)
+			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(etag, "W/") {
+				return true
+			}
 		}
 	}
 	return false
