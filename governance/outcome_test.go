@@ -16,7 +16,7 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 			"in  favour", "Support", "Agree", "Pass", "✅ Yes", "Yes ✅", "  yes  ", "Yes, approve the budget",
 			"Yes - do it", "Yes: all of it", "Yes (with changes)", "For – as proposed", "For — as proposed",
 			"\"Yes\"", "Yes.", "Yes; but", "YES/SI", "Vote YES", "YES-Convert FTT by 19/01", "YES- Allocate the grant", "Yes to PTIP-58", "Approve TAP-9", "Accept max spending (56.78M)",
-			"In support, retire 33,333 tonnes", "Extend", "Yes for 5M PSP", "Sure!", "Yes (1)",
+			"In support, retire 33,333 tonnes", "Extend", "Yes for 5M PSP", "Sure!", "Yes (1)", "1. Yes", "(A) For", "12) ✅ Approve",
 			"Sì", "Sí", "A favor", "OUI", "Ja", "Sim", "Да", "За", "赞成", "是的", "会", "賛成", "찬성", "Evet", "ＹＥＳ", "𝗬𝗲𝘀", "Za", "Đồng ý",
 		},
 		governance.Rejects: {
@@ -25,13 +25,13 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 			"No changes", "No change", "Don't Extend", "don’t extend", "Do not fund the workstream", "Not in favor", "No to PTIP-58", "Nah..",
 			"Reject TAP 8", "Refuse max spending (56.78M)", "Do nothing", "Vote NO", "Keep governance process as is.", "AGAIINST",
 			"Leave LUSD as it is", "NO NEED.", "Take no action", "Disapprove Budget", "Do not approve FEI in Treasury",
-			"En contra", "Non", "Nein", "Não", "Нет", "Против", "反对", "不是", "不会", "反対", "반대", "Hayır", "Na\u0303o", "Przeciw", "Проти", "No. Keep it", "Don´t extend",
+			"En contra", "Non", "Nein", "Não", "Нет", "Против", "反对", "不是", "不会", "反対", "반대", "Hayır", "Na\u0303o", "Przeciw", "Проти", "No. Keep it", "Don´t extend", "2. No", "B: Against", "[2] Do not fund",
 		},
 		governance.Abstains: {"Abstain", "ABSTAIN", "Abstention", "abstained", "Abstain - no opinion", "🤷 Abstain", "Abstención", "Enthaltung", "弃权", "Воздержался", "Don't know", "Don’t care", "I don't know", "Neutral", "No opinion"},
 		governance.NoVerdict: {
 			"", " ", "!", "✅", "1", "Option A", "Alice", "Forward", "Former council", "Notify", "None of the above", "Now",
 			"Not yet", "Veto", "No Veto", "Do not veto", "Non-profit", "For-profit", "For profit", "No hug", "Accept nothing", "Not against", "Yes and no", "Yesterday", "Against all odds", "For the people", "Passive", "Agreement",
-			"Maybe", "Noé", "Disagreement", "y", "n", "Very much for", "No. 1", "No.2 Alice", "№ 1", "Don't know yet", "Don't mind",
+			"Maybe", "Noé", "Disagreement", "y", "n", "Very much for", "No. 1", "No.2 Alice", "№ 1", "1.0 For", "1. Alice", "2.", "Don't know yet", "Don't mind",
 		},
 	} {
 		for _, label := range labels {
@@ -93,6 +93,7 @@ func TestChoicesMeanWhatTheOtherChoicesLeave(t *testing.T) {
 		{governance.SingleChoice, []string{"More discussion", "Do nothing"}, []governance.Verdict{n, r}},
 		{governance.SingleChoice, []string{"For", "Needs revision"}, []governance.Verdict{a, n}},
 		{governance.SingleChoice, []string{"Yes", "No", "Invalid question/options"}, []governance.Verdict{a, r, n}},
+		{governance.SingleChoice, []string{"1. Extend", "2. Don't extend"}, []governance.Verdict{a, r}},
 		{governance.SingleChoice, []string{"Maybe", "No"}, []governance.Verdict{n, r}},
 		{governance.SingleChoice, []string{"Yes", "No", "Pass"}, []governance.Verdict{a, r, b}},
 		{governance.SingleChoice, []string{"Pass", "Reject"}, []governance.Verdict{a, r}},

@@ -84,13 +84,24 @@ func VerdictOf(label string) Verdict {
 	return NoVerdict
 }
 
-// plainLabel returns a label in lower case, without ornaments and a last part in parentheses.
+// plainLabel returns a label in lower case, without ornaments, its number in a list and a last part in parentheses.
 func plainLabel(label string) string {
 	label = strings.ToLower(norm.NFKC.String(strings.Map(plainApostrophe, label)))
 	if at := strings.LastIndex(label, "("); at > 0 && strings.HasSuffix(strings.TrimSpace(label), ")") {
 		label = label[:at]
 	}
-	return strings.Join(strings.Fields(strings.TrimFunc(label, isOrnament)), " ")
+	label = strings.Join(strings.Fields(strings.TrimFunc(label, isOrnament)), " ")
+	if number, rest, found := strings.Cut(label, " "); found && isListNumber(number) {
+		return strings.TrimLeftFunc(rest, isOrnament)
+	}
+	return label
+}
+
+// isListNumber reports whether a word numbers a choice: "1.", "12)", "a:".
+func isListNumber(word string) bool {
+	number := strings.TrimRight(word, ".):]")
+	isNumber := len(number) == 1 || strings.Trim(number, "0123456789") == ""
+	return number != "" && len(number) == len(word)-1 && isNumber
 }
 
 func plainApostrophe(r rune) rune {
