@@ -2,6 +2,8 @@ package drills
 
 import (
 	"time"
+
+	"pnyx/test/processclock"
 )
 
 const hour = time.Hour
@@ -36,6 +38,6 @@ func clockDrills() []drill {
 // setClock sets the clock of a process wrong; mend sets it right.
 func (s *deployment) setClock(pid int, by time.Duration) (mend func()) {
 	s.tb.Helper()
-	setProcessClock(s.tb, pid, by)
-	return func() { setProcessClock(s.tb, pid, 0) }
+	processclock.Set(s.tb, pid, by)
+	return func() { processclock.Set(s.tb, pid, 0) }
 }

@@ -1,7 +1,8 @@
-package drills
+// Package processclock sets the wall clock of single processes wrong, for drills. It knows the memory of a
+// process on linux/amd64, and nothing of what the process does.
+package processclock
 
 import (
-	"bufio"
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -21,12 +21,12 @@ import (
 	"pnyx/test/env"
 )
 
-// setProcessClock sets the wall clock of a running process wrong by whole seconds, or right again with 0. Monotonic
+// Set sets the wall clock of a running process wrong by whole seconds, or right again with 0. Monotonic
 // clocks are not affected. A process that has ended is left alone; one that starts again has the right time.
 //
-// Programs read the time with functions that the kernel maps into each process, the vDSO. setProcessClock replaces
+// Programs read the time with functions that the kernel maps into each process, the vDSO. Set replaces
 // them in that one process: Go's runtime and the C library use them alike.
-func setProcessClock(tb testing.TB, pid int, by time.Duration) {
+func Set(tb testing.TB, pid int, by time.Duration) {
 	tb.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		tb.Skip("sets clocks on linux/amd64 only")
@@ -236,52 +236,4 @@ func areStopped(pid int) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-const printsTheTime = "PNYX_TEST_PRINTS_THE_TIME"
-
-// TestPrintsTheTime is a program that prints for each line the time and how long it runs.
-func TestPrintsTheTime(t *testing.T) {
-	if os.Getenv(printsTheTime) == "" {
-		t.Skip("is a part of another test")
-	}
-	began := time.Now()
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		fmt.Printf("time %d %d\n", time.Now().Unix(), int(time.Since(began).Hours()))
-	}
-}
-
-func TestSetProcessClockMovesWhatAProcessReads(t *testing.T) {
-	redis := env.Redis(t)
-	client := env.RedisClient(t, redis.URL)
-	program := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPrintsTheTime$")
-	program.Env = append(os.Environ(), printsTheTime+"=1")
-	in := env.Must(program.StdinPipe())(t)
-	out := env.Must(program.StdoutPipe())(t)
-	env.MustDo(t, program.Start())
-	lines := bufio.NewScanner(out)
-	for _, by := range []time.Duration{0, 100 * time.Hour, -100 * time.Hour, 0} {
-		setProcessClock(t, redis.PID(), by)
-		setProcessClock(t, program.Process.Pid, by)
-		before := time.Now().Add(by)
-		there := client.Time(t.Context()).Val()
-		fmt.Fprintln(in)
-		for lines.Scan() && !strings.HasPrefix(lines.Text(), "time ") { //nolint:revive // the framework prints, too
-		}
-		after := time.Now().Add(by)
-		words := strings.Fields(lines.Text())
-		if len(words) != 3 {
-			t.Fatalf("got %q, want a time", lines.Text())
-		}
-		seconds := env.Must(strconv.ParseInt(words[1], 10, 64))(t)
-		if seconds < before.Unix() || seconds > after.Unix() || words[2] != "0" {
-			t.Errorf("wrong by %s: a program in Go reads %d and runs for %s hours, want from %d to %d, and 0", by, seconds, words[2], before.Unix(), after.Unix())
-		}
-		if there.Before(before.Add(-time.Second)) || there.After(after.Add(time.Second)) {
-			t.Errorf("wrong by %s: Redis reads %s, want from %s to %s", by, there, before, after)
-		}
-	}
-	in.Close()
-	env.WantError(t, nil, program.Wait())
-	setProcessClock(t, program.Process.Pid, time.Hour) // it has ended
 }
