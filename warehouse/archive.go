@@ -129,7 +129,7 @@ func (a *Archive) Contents(ctx context.Context, shard int, database string) ([]T
 func (a *Archive) tables(ctx context.Context, shard int, database string) ([]string, error) {
 	const sql = "SELECT name FROM system.tables WHERE database = ? AND endsWith(engine, 'MergeTree') ORDER BY name"
 	rows, err := a.shards[shard].Query(ctx, sql, database)
-	return SelectRows[string](rows, err, "list tables of "+database)
+	return selectRows[string](rows, err, "list tables of "+database)
 }
 
 // Snapshot makes the snapshot of every shard in place of one that was left behind. It
@@ -270,7 +270,7 @@ func (a *Archive) Occupied(ctx context.Context, shard int) ([]string, error) {
 			'schema_migrations', 'schema_migrations_local', 'signing_keys', 'signing_keys_local') AND endsWith(engine, 'MergeTree')
 		ORDER BY total_rows DESC`
 	rows, err := a.shards[shard].Query(ctx, sql, a.Database())
-	return SelectRows[string](rows, err, "list tables with rows")
+	return selectRows[string](rows, err, "list tables with rows")
 }
 
 func (a *Archive) switchMerges(ctx context.Context, shard int, database, how string) error {

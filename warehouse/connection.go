@@ -31,9 +31,13 @@ func (c connection) begin(ctx context.Context, op operation, query string) (cont
 	return c.withoutCancel(ctx, threads), s
 }
 
-// Query starts a query unless ctx has ended.
+// Query starts a query unless ctx has ended. Each Table among args travels with it.
 func (c connection) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, args, err := withTables(ctx, args)
+	if err != nil {
 		return nil, err
 	}
 	ctx, s := c.begin(ctx, opSelect, query)

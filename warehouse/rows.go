@@ -18,16 +18,21 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// SelectRows reads all rows of a result into values of T and closes the result. It takes
-// what a query returned, error included, and adds operation to every error.
+// Find runs a query and reads all rows of its result into values of T. It adds operation to every error.
 //
 // A column fills the field whose `ch` tag, or else whose name in snake case, is the
 // column's name. Fields of nested structs count as fields of T; the outermost wins. The
 // driver's own ScanStruct accepts neither named string types nor Timestamps nor the types
 // of the API's rows. A result of one column may have a T that is no struct.
-func SelectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
+func Find[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) ([]T, error) {
+	rows, err := w.Conn.Query(ctx, sql, args...)
+	return selectRows[T](rows, err, operation)
+}
+
+// selectRows is Find for what a query returned, error included. It closes the result.
+func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
 	found := []T{}
-	err = EachRow(rows, err, operation, func(row T) error {
+	err = eachRow(rows, err, operation, func(row T) error {
 		found = append(found, row)
 		return nil
 	})
@@ -35,12 +40,6 @@ func SelectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 		return nil, err
 	}
 	return found, nil
-}
-
-// Find runs a query and returns its rows as SelectRows does.
-func Find[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) ([]T, error) {
-	rows, err := w.Conn.Query(ctx, sql, args...)
-	return SelectRows[T](rows, err, operation)
 }
 
 // FindOne returns the first row that Find returns; the zero value for none.
@@ -52,34 +51,6 @@ func FindOne[T any](ctx context.Context, w *Warehouse, operation, sql string, ar
 	return row, err
 }
 
-// FindRefs is Find for a query over the external table "wanted_proposals".
-func FindRefs[T any](ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any) ([]T, error) {
-	rows, err := w.QueryRefs(ctx, sql, refs, args...)
-	return SelectRows[T](rows, err, operation)
-}
-
-// FindBy runs a query and returns its rows as SelectBy does.
-func FindBy[K comparable, V any](
-	ctx context.Context, w *Warehouse, operation, sql string, args ...any,
-) (map[K]V, error) {
-	rows, err := w.Conn.Query(ctx, sql, args...)
-	return SelectBy[K, V](rows, err, operation)
-}
-
-// FindByRef is FindBy for a query over the external table "wanted_proposals", by proposal.
-func FindByRef[V any](
-	ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any,
-) (map[record.RefHash]V, error) {
-	rows, err := w.QueryRefs(ctx, sql, refs, args...)
-	return SelectBy[record.RefHash, V](rows, err, operation)
-}
-
-// RefsHave is FindRefs for a query for one truth value.
-func RefsHave(ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any) (bool, error) {
-	found, err := FindRefs[bool](ctx, w, operation, sql, refs, args...)
-	return len(found) > 0 && found[0], err
-}
-
 // FindValue runs a query and returns its one value. operation begins every error.
 func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (value T, err error) {
 	if err = w.Conn.QueryRow(ctx, sql, args...).Scan(&value); err != nil {
@@ -88,23 +59,23 @@ func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, 
 	return value, err
 }
 
-// SelectBy reads rows as SelectRows does, into values by key. The statement's first columns fill the key: one
+// FindBy reads rows as Find does, into values by key. The statement's first columns fill the key: one
 // column, or, for a K that is a struct, all leading columns for which it has fields. The others fill a V.
-func SelectBy[K comparable, V any](rows driver.Rows, err error, operation string) (map[K]V, error) {
+func FindBy[K comparable, V any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (map[K]V, error) {
 	found := map[K]V{}
-	return found, EachRow(rows, err, operation, func(row keyed[K, V]) error {
+	return found, EachRow(ctx, w, operation, sql, func(row keyed[K, V]) error {
 		found[row.Key] = row.Value
 		return nil
-	})
+	}, args...)
 }
 
-// GroupBy is SelectBy for keys with several values, in the order of the rows.
-func GroupBy[K comparable, V any](rows driver.Rows, err error, operation string) (map[K][]V, error) {
+// FindGroups is FindBy for keys with several values, in the order of the rows.
+func FindGroups[K comparable, V any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (map[K][]V, error) {
 	found := map[K][]V{}
-	return found, EachRow(rows, err, operation, func(row keyed[K, V]) error {
+	return found, EachRow(ctx, w, operation, sql, func(row keyed[K, V]) error {
 		found[row.Key] = append(found[row.Key], row.Value)
 		return nil
-	})
+	}, args...)
 }
 
 // keyed is a row whose first columns fill Key, and all others Value.
@@ -153,9 +124,14 @@ func Divide[T any](rows []T, maxRows int, sizeOf func(T) uint64, maxSize uint64)
 	return groups
 }
 
-// EachRow is SelectRows for results that do not fit into memory. It stops at an error of
+// EachRow is Find for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
-func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
+func EachRow[T any](ctx context.Context, w *Warehouse, operation, sql string, yield func(T) error, args ...any) error {
+	rows, err := w.Conn.Query(ctx, sql, args...)
+	return eachRow(rows, err, operation, yield)
+}
+
+func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
@@ -351,40 +327,43 @@ func InsertRows[T any](
 	return nil
 }
 
-// ExternalTable returns a table that travels with a query: one row for each of rows.
-func ExternalTable[T any](name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error) (*ext.Table, error) {
+// Table is a table that travels with a query, as one of its arguments.
+type Table struct {
+	table *ext.Table
+	err   error // of making it
+}
+
+// ExternalTable returns a table with one row for each of rows.
+func ExternalTable[T any](name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error) Table {
 	table, err := ext.NewTable(name, columns...)
-	if err != nil {
-		return nil, err
+	for i := 0; err == nil && i < len(rows); i++ {
+		err = table.Append(values(rows[i])...)
 	}
-	for _, row := range rows {
-		if err := table.Append(values(row)...); err != nil {
-			return nil, err
-		}
-	}
-	return table, nil
+	return Table{table, err}
 }
 
 // TextColumn is a String column of an external table.
 func TextColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
 
-// QueryWith runs a query over one external table. It passes an error of making the table on.
-func (w *Warehouse) QueryWith(ctx context.Context, table *ext.Table, err error, sql string, args ...any) (driver.Rows, error) {
-	if err != nil {
-		return nil, err
-	}
-	return w.Conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), sql, args...)
-}
-
-// QueryRefs runs a query over the external table "wanted_proposals".
-func (w *Warehouse) QueryRefs(ctx context.Context, sql string, refs []record.RefHash, args ...any) (driver.Rows, error) {
-	wanted, err := RefTable(refs)
-	return w.QueryWith(ctx, wanted, err, sql, args...)
-}
-
-// RefTable returns the external table "wanted_proposals".
-func RefTable(refs []record.RefHash) (*ext.Table, error) {
+// RefTable returns the table "wanted_proposals".
+func RefTable(refs []record.RefHash) Table {
 	return ExternalTable("wanted_proposals", refs,
 		func(ref record.RefHash) []any { return []any{string(ref[:])} },
 		ext.Column("proposal_ref", "FixedString(16)"))
+}
+
+// withTables returns a context that sends the tables among the arguments of a query, and the other arguments.
+func withTables(ctx context.Context, args []any) (_ context.Context, bound []any, err error) {
+	var tables []*ext.Table
+	for _, arg := range args {
+		if t, is := arg.(Table); is {
+			tables, err = append(tables, t.table), errors.Join(err, t.err)
+		} else {
+			bound = append(bound, arg)
+		}
+	}
+	if len(tables) > 0 {
+		ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(tables...))
+	}
+	return ctx, bound, err
 }

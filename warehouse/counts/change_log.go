@@ -71,9 +71,8 @@ func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange
 
 // Read calls yield with the rows of an epoch after a place, in their order.
 func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield func(LoggedChange) error) error {
-	rows, err := l.w.Conn.Query(ctx, sqlText("change_log_since"),
+	return warehouse.EachRow(ctx, l.w, "read changes", sqlText("change_log_since"), yield,
 		clickhouse.Named("epoch", epoch), clickhouse.Named("at_ms", atMs), clickhouse.Named("number", number))
-	return warehouse.EachRow(rows, err, "read changes", yield)
 }
 
 // Beginning returns the place after which an epoch has at most so many rows; zero if it has no more.

@@ -28,6 +28,5 @@ func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections [
 
 // Corrections returns the newest corrections of each proposal, at most 100, newest first.
 func Corrections(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
-	rows, err := w.QueryRefs(ctx, sqlText("correction_by_ref"), refs)
-	return warehouse.GroupBy[record.RefHash, Correction](rows, err, "read corrections")
+	return warehouse.FindGroups[record.RefHash, Correction](ctx, w, "read corrections", sqlText("correction_by_ref"), warehouse.RefTable(refs))
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -60,7 +58,7 @@ func readRepeatedVoters(ctx context.Context, w *warehouse.Warehouse, refs []reco
 		Repeated []uint64
 	}
 	sql := fmt.Sprintf(sqlText("counted_ballots_repeated"), sqlText("counted_ballots_voter_hash"))
-	rows, err := warehouse.FindRefs[row](ctx, w, "find repeated voters", sql, refs)
+	rows, err := warehouse.Find[row](ctx, w, "find repeated voters", sql, warehouse.RefTable(refs))
 	found := repeatedVoters{single: make(map[refBucket]uint64, len(rows))}
 	for _, r := range rows {
 		found.single[refBucket(r.Bucket)] = r.Single
@@ -69,27 +67,11 @@ func readRepeatedVoters(ctx context.Context, w *warehouse.Warehouse, refs []reco
 	return found, err
 }
 
-// queryCounted runs the named query over the ballots that count, one a voter.
-func queryCounted(
-	ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, voters repeatedVoters,
-) (driver.Rows, error) {
-	wanted, err := warehouse.RefTable(refs)
-	if err != nil {
-		return nil, err
-	}
-	repeated, err := warehouse.ExternalTable("repeated_voters", voters.hashes,
-		func(hash uint64) []any { return []any{hash} }, ext.Column("hash", "UInt64"))
-	if err != nil {
-		return nil, err
-	}
-	ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_form"))
-	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated))
-	return w.Conn.Query(ctx, fmt.Sprintf(sqlText(name), ballots))
-}
-
-// countedRows reads what a query over the ballots that count returns: values by proposal, and for each
+// countedRows runs a query over the ballots that count, one a voter, and returns values by proposal, and for each
 // the number of rows of voters with a single row.
-type countedRows[V any] func(driver.Rows, error) (values map[record.RefHash]V, single map[record.RefHash]uint64, _ error)
+type countedRows[V any] func(
+	ctx context.Context, w *warehouse.Warehouse, sql string, tables ...any,
+) (values map[record.RefHash]V, single map[record.RefHash]uint64, _ error)
 
 // counted reads values of proposals by the named query, comparing only the rows of repeated voters. The table is
 // merged for all proposals if such voters are too many, or for those with ballots that arrived between its
@@ -102,8 +84,11 @@ func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, re
 	values, changed := map[record.RefHash]V{}, refs
 	if !voters.tooMany() {
 		var single map[record.RefHash]uint64
-		rows, err := queryCounted(ctx, w, name, refs, voters)
-		if values, single, err = read(rows, err); err != nil {
+		ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_form"))
+		repeated := warehouse.ExternalTable("repeated_voters", voters.hashes,
+			func(hash uint64) []any { return []any{hash} }, ext.Column("hash", "UInt64"))
+		values, single, err = read(ctx, w, fmt.Sprintf(sqlText(name), ballots), warehouse.RefTable(refs), repeated)
+		if err != nil {
 			return nil, err
 		}
 		changed = voters.changedDuringRead(single)
@@ -123,7 +108,6 @@ func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, re
 func merged[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
 	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"), "proposal_ref", sqlText("counted_ballots_form"),
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
-	rows, err := w.QueryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
-	values, _, err := read(rows, err)
+	values, _, err := read(ctx, w, fmt.Sprintf(sqlText(name), ballots), warehouse.RefTable(refs))
 	return values, err
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -44,25 +43,22 @@ func MonthOf(at governance.Timestamp) Month {
 
 // AllDAOTotals returns the totals of every DAO by id. DAOs without proposals are missing.
 func AllDAOTotals(ctx context.Context, w *warehouse.Warehouse) (map[string]DAOTotals, error) {
-	rows, err := w.Conn.Query(ctx, fmt.Sprintf(sqlText("dao_totals"), "proposal_states FINAL"))
-	return selectTotals(rows, err, "sum DAOs")
+	return findTotals(ctx, w, "sum DAOs", "proposal_states FINAL")
 }
 
 // DAOTotalsOf is AllDAOTotals for some DAOs. It reads the proposals of these alone.
 func DAOTotalsOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]DAOTotals, error) {
-	sql := fmt.Sprintf(sqlText("dao_totals"), sqlText("dao_totals_states"))
-	rows, err := queryDAOs(ctx, w, sql, daoIDs)
-	return selectTotals(rows, err, fmt.Sprintf("sum %d DAOs", len(daoIDs)))
+	return findTotals(ctx, w, fmt.Sprintf("sum %d DAOs", len(daoIDs)), sqlText("dao_totals_states"), daoTable(daoIDs))
 }
 
-func selectTotals(result driver.Rows, err error, operation string) (map[string]DAOTotals, error) {
+func findTotals(ctx context.Context, w *warehouse.Warehouse, operation, states string, args ...any) (map[string]DAOTotals, error) {
 	type row struct {
 		DAOID string
 		DAOTotals
 		CreatedMonths, VotedMonths []uint32
 		CreatedCounts, VotedCounts []uint64
 	}
-	rows, err := warehouse.SelectRows[row](result, err, operation)
+	rows, err := warehouse.Find[row](ctx, w, operation, fmt.Sprintf(sqlText("dao_totals"), states), args...)
 	return warehouse.Keyed(rows, err, func(r row) (string, DAOTotals) {
 		r.CreatedIn = joinMonths(r.CreatedMonths, r.CreatedCounts)
 		r.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
@@ -80,15 +76,14 @@ type Participation struct {
 
 // ParticipationOf returns the participation of the DAOs by id. DAOs without ballots are missing.
 func ParticipationOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
-	rows, err := queryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
-	return warehouse.SelectBy[string, Participation](rows, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
+	return warehouse.FindBy[string, Participation](ctx, w, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)),
+		sqlText("dao_participation"), daoTable(daoIDs))
 }
 
-// queryDAOs runs a query over the external table "wanted_daos".
-func queryDAOs(ctx context.Context, w *warehouse.Warehouse, sql string, daoIDs []string, args ...any) (driver.Rows, error) {
-	wanted, err := warehouse.ExternalTable("wanted_daos", daoIDs,
+// daoTable returns the external table "wanted_daos".
+func daoTable(daoIDs []string) warehouse.Table {
+	return warehouse.ExternalTable("wanted_daos", daoIDs,
 		func(id string) []any { return []any{id} }, warehouse.TextColumn("dao_id"))
-	return w.QueryWith(ctx, wanted, err, sql, args...)
 }
 
 // splitMonths returns counts by month as parallel arrays, the form of their columns.

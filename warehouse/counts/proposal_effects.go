@@ -23,8 +23,7 @@ type ProposalEffects struct {
 func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revision uint64, of []ProposalEffects) error {
 	refs := warehouse.Values(of, func(p ProposalEffects) record.RefHash { return p.ProposalRef })
 	operation := fmt.Sprintf("replace the effects of %d proposals", len(of))
-	rows, err := warehouse.FindRefs[ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), refs)
-	stored, err := warehouse.Keyed(rows, err, func(row ProposalEffects) (record.RefHash, ProposalEffects) { return row.ProposalRef, row })
+	stored, err := warehouse.FindBy[record.RefHash, ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), warehouse.RefTable(refs))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
@@ -36,8 +35,8 @@ type ChangedLink struct {
 
 // ProposalLinks returns the published links of the proposals. Proposals without one are missing.
 func ProposalLinks(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]ProposalLink, error) {
-	links, err := warehouse.FindRefs[ProposalLink](ctx, w, fmt.Sprintf("read the links of %d proposals", len(refs)),
-		sqlText("proposal_link_by_ref"), refs)
+	links, err := warehouse.Find[ProposalLink](ctx, w, fmt.Sprintf("read the links of %d proposals", len(refs)),
+		sqlText("proposal_link_by_ref"), warehouse.RefTable(refs))
 	return warehouse.Keyed(links, err, func(link ProposalLink) (record.RefHash, ProposalLink) { return link.Ref, link })
 }
 
@@ -45,16 +44,9 @@ func ProposalLinks(ctx context.Context, w *warehouse.Warehouse, refs []record.Re
 // that have one of the names of links, in order of their titles and keys.
 func LinkedProposals(ctx context.Context, w *warehouse.Warehouse, topics, links []string) ([]ProposalLink, error) {
 	value := func(name string) []any { return []any{name} }
-	wantedTopics, err := warehouse.ExternalTable("wanted_discussions", topics, value, warehouse.TextColumn("name"))
-	if err != nil {
-		return nil, err
-	}
-	wantedLinks, err := warehouse.ExternalTable("wanted_links", links, value, warehouse.TextColumn("name"))
-	if err != nil {
-		return nil, err
-	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wantedTopics, wantedLinks))
-	return warehouse.Find[ProposalLink](ctx, w, fmt.Sprintf("read the proposals linked to %d topics", len(topics)), sqlText("proposal_link_by_name"))
+	return warehouse.Find[ProposalLink](ctx, w, fmt.Sprintf("read the proposals linked to %d topics", len(topics)), sqlText("proposal_link_by_name"),
+		warehouse.ExternalTable("wanted_discussions", topics, value, warehouse.TextColumn("name")),
+		warehouse.ExternalTable("wanted_links", links, value, warehouse.TextColumn("name")))
 }
 
 // WriteProposalLinks writes links that differ from the published ones.

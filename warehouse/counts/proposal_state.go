@@ -135,7 +135,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 		ChoicePowers                  []decimal.Decimal
 		ChoicesScored, ChoicesCounted bool
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
+	rows, err := warehouse.Find[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), warehouse.RefTable(refs))
 	return warehouse.Values(rows, func(r row) ProposalState {
 		r.Choices, r.Bounds = r.Stated()
 		for c := range r.Choices {
@@ -167,8 +167,8 @@ func AddQualityFlag(
 func PublishedIdentities(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {
-	return warehouse.FindByRef[governance.Identity](ctx, w, "read published identities",
-		sqlText("proposal_state_identities"), refs)
+	return warehouse.FindBy[record.RefHash, governance.Identity](ctx, w, "read published identities",
+		sqlText("proposal_state_identities"), warehouse.RefTable(refs))
 }
 
 // ProposalsDue returns the proposals that the passing of time has changed since they were published.
@@ -209,11 +209,10 @@ func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSourc
 	if len(of) == 0 {
 		return map[record.SourceRef][]record.RefHash{}, nil
 	}
-	wanted, err := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
+	wanted := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
 		return []any{string(s.Provider), s.ID, s.DAOID, s.Flagged}
 	}, warehouse.TextColumn("provider"), warehouse.TextColumn("source_id"), warehouse.TextColumn("owner_id"), ext.Column("spam", "Bool"))
-	rows, err := w.QueryWith(ctx, wanted, err, sqlText("proposal_state_moved"))
-	return warehouse.GroupBy[record.SourceRef, record.RefHash](rows, err, "list proposals moved")
+	return warehouse.FindGroups[record.SourceRef, record.RefHash](ctx, w, "list proposals moved", sqlText("proposal_state_moved"), wanted)
 }
 
 // UnpublishedProposals counts the proposals that have changed since they were published, or never were.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -19,7 +18,7 @@ func Rankings(
 	if len(refs) == 0 {
 		return map[record.RefHash][]governance.Ranking{}, nil
 	}
-	rankings, err := counted(ctx, w, "ranking", refs, selectRankings)
+	rankings, err := counted(ctx, w, "ranking", refs, findRankings)
 	if err != nil {
 		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
 	}
@@ -28,11 +27,11 @@ func Rankings(
 
 // MergedRankings reads rankings from the merged table.
 func MergedRankings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]governance.Ranking, error) {
-	return merged(ctx, w, "ranking", refs, selectRankings)
+	return merged(ctx, w, "ranking", refs, findRankings)
 }
 
-// selectRankings is countedRows for rankings.
-func selectRankings(result driver.Rows, err error) (
+// findRankings is countedRows for rankings.
+func findRankings(ctx context.Context, w *warehouse.Warehouse, sql string, tables ...any) (
 	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, _ error,
 ) {
 	type row struct {
@@ -45,7 +44,7 @@ func selectRankings(result driver.Rows, err error) (
 		Roots   []decimal.Decimal
 		Single  uint64
 	}
-	rows, err := warehouse.SelectRows[row](result, err, "read rankings")
+	rows, err := warehouse.Find[row](ctx, w, "read rankings", sql, tables...)
 	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
 	for _, r := range rows {
 		ranking := governance.Ranking{Choices: r.Choices, Form: r.Form, Votes: r.Votes, Power: r.Power}

@@ -78,8 +78,9 @@ func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record
 
 // BallotFingerprints returns the fingerprint of the stored ballots of each proposal that has some.
 func BallotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
-		sqlText("stored_sums_ballots"), refs, fingerprintOf("vote_totals", "counted_ballots",
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
+		sqlText("stored_sums_ballots"), warehouse.RefTable(refs),
+		fingerprintOf("vote_totals", "counted_ballots",
 			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_form"))
 }
 
@@ -89,7 +90,7 @@ func storedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.Ref
 		Fingerprint uint64
 		voteTotalsRow
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"), refs)
+	rows, err := warehouse.Find[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"), warehouse.RefTable(refs))
 	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, stored[VoteTotals]) {
 		return r.Ref, stored[VoteTotals]{r.Fingerprint, r.totals()}
 	})
@@ -124,13 +125,13 @@ func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []s
 
 // DAOFingerprints returns the fingerprint of the stored ballots of each DAO that are on none of its spam.
 func DAOFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
-	rows, err := queryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
-	return warehouse.SelectBy[string, uint64](rows, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
+	return warehouse.FindBy[string, uint64](ctx, w, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)),
+		sqlText("stored_sums_ballots_of_daos"), daoTable(daoIDs), fingerprintOf("dao_participation"))
 }
 
 func storedParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]stored[Participation], error) {
-	rows, err := queryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
-	return warehouse.SelectBy[string, stored[Participation]](rows, err, "read stored participation")
+	return warehouse.FindBy[string, stored[Participation]](ctx, w, "read stored participation",
+		sqlText("stored_sums_participation"), daoTable(daoIDs))
 }
 
 func storeParticipation(

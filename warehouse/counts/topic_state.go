@@ -64,8 +64,7 @@ func PublishedTopics(ctx context.Context, w *warehouse.Warehouse, refs []records
 		Category                     string
 		TopicVersion                 uint64
 	}
-	result, err := records.QueryTopics(ctx, w, sqlText("topic_state_identities"), refs)
-	rows, err := warehouse.SelectRows[row](result, err, "read published topics")
+	rows, err := warehouse.Find[row](ctx, w, "read published topics", sqlText("topic_state_identities"), records.TopicTable(refs))
 	return warehouse.Keyed(rows, err, func(r row) (records.TopicRef, PublishedTopic) {
 		return records.TopicRef{Host: r.Host, ExternalID: r.ExternalID}, PublishedTopic{
 			governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}, r.TopicVersion, r.Category,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -41,7 +40,7 @@ type VoteTotals struct {
 
 // VoteTotalsOf returns the vote totals of the proposals. Proposals without ballots are missing.
 func VoteTotalsOf(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	totals, err := counted(ctx, w, "vote_totals", refs, selectVoteTotals)
+	totals, err := counted(ctx, w, "vote_totals", refs, findVoteTotals)
 	if err != nil {
 		return nil, fmt.Errorf("count the ballots of %d proposals: %w", len(refs), err)
 	}
@@ -50,7 +49,7 @@ func VoteTotalsOf(ctx context.Context, w *warehouse.Warehouse, refs []record.Ref
 
 // MergedTotals counts ballots in the merged table.
 func MergedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	return merged(ctx, w, "vote_totals", refs, selectVoteTotals)
+	return merged(ctx, w, "vote_totals", refs, findVoteTotals)
 }
 
 // voteTotalsRow is a row of vote_totals.sql without its key.
@@ -89,15 +88,15 @@ func (r voteTotalsRow) totals() VoteTotals {
 	return t
 }
 
-// selectVoteTotals is countedRows for the totals.
-func selectVoteTotals(result driver.Rows, err error) (
+// findVoteTotals is countedRows for the totals.
+func findVoteTotals(ctx context.Context, w *warehouse.Warehouse, sql string, tables ...any) (
 	totals map[record.RefHash]VoteTotals, single map[record.RefHash]uint64, _ error,
 ) {
 	type row struct {
 		Ref record.RefHash `ch:"proposal_ref"`
 		voteTotalsRow
 	}
-	rows, err := warehouse.SelectRows[row](result, err, "read vote totals")
+	rows, err := warehouse.Find[row](ctx, w, "read vote totals", sql, tables...)
 	totals, single = make(map[record.RefHash]VoteTotals, len(rows)), make(map[record.RefHash]uint64, len(rows))
 	for _, r := range rows {
 		totals[r.Ref], single[r.Ref] = r.totals(), r.Single

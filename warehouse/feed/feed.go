@@ -64,11 +64,10 @@ type FeedTopic struct {
 // PendingTopics returns some topics of forums that the feed does not include at their
 // revision, DAO, identity and this rules version.
 func (f Feed) PendingTopics(ctx context.Context, rulesVersion uint64, forums []records.Forum) ([]FeedTopic, error) {
-	owners, err := warehouse.ExternalTable("forum_owners", forums,
+	owners := warehouse.ExternalTable("forum_owners", forums,
 		func(f records.Forum) []any { return []any{f.Host, f.DAOID, f.IDPrefix} }, warehouse.TextColumn("host"), warehouse.TextColumn("dao_id"), warehouse.TextColumn("id_prefix"))
-	rows, err := f.w.QueryWith(ctx, owners, err, sqlText("feed_pending_topics"),
-		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
-	return warehouse.SelectRows[FeedTopic](rows, err, "list pending topics of the feed")
+	return warehouse.Find[FeedTopic](ctx, f.w, "list pending topics of the feed", sqlText("feed_pending_topics"),
+		owners, clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 }
 
 // RecordedEvent is an event that upstream recorded.
@@ -125,7 +124,8 @@ type RecordedType struct {
 
 // RecordedTypes returns the types recorded about the proposals.
 func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
-	types, err := warehouse.FindRefs[RecordedType](ctx, f.w, "read the types recorded about proposals", sqlText("feed_recorded_types"), refs)
+	types, err := warehouse.Find[RecordedType](ctx, f.w, "read the types recorded about proposals", sqlText("feed_recorded_types"),
+		warehouse.RefTable(refs))
 	return warehouse.Keyed(types, err, func(recorded RecordedType) (RecordedType, bool) { return recorded, true })
 }
 
@@ -141,19 +141,18 @@ type DAOChanges struct {
 // BecameVisible returns the changes by DAO from rows of the feed whose time is later than
 // after and not later than until: lists do not show rows of the future.
 func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	rows, err := f.w.Conn.Query(ctx, sqlText("feed_became_visible"),
+	return f.findChanges(ctx, "list rows of the feed that became visible", "feed_became_visible",
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
-	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
 }
 
 // ChangedSince returns the changes of rows written after a revision, of one DAO or, without an id, of all.
 func (f Feed) ChangedSince(ctx context.Context, daoID string, revision uint64) (map[string]DAOChanges, error) {
-	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("dao", daoID), clickhouse.Named("revision", revision))
-	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
+	return f.findChanges(ctx, "list rows of the feed that were written since a revision", "feed_changed_since",
+		clickhouse.Named("dao", daoID), clickhouse.Named("revision", revision))
 }
 
-func selectDAOChanges(result driver.Rows, err error, operation string) (map[string]DAOChanges, error) {
-	changes, err := warehouse.SelectBy[string, DAOChanges](result, err, operation)
+func (f Feed) findChanges(ctx context.Context, operation, name string, args ...any) (map[string]DAOChanges, error) {
+	changes, err := warehouse.FindBy[string, DAOChanges](ctx, f.w, operation, sqlText(name), args...)
 	for id, of := range changes {
 		of.Events, of.Signals = len(of.EventIDs) > 0, len(of.SignalIDs) > 0
 		changes[id] = of

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -42,7 +41,7 @@ func (f Feed) Turnouts(ctx context.Context, refs []record.RefHash) (of map[recor
 		Turnout
 		Wanted bool
 	}
-	rows, err := warehouse.FindRefs[row](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), refs)
+	rows, err := warehouse.Find[row](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), warehouse.RefTable(refs))
 	of = make(map[record.RefHash]Turnout, len(refs))
 	for _, r := range rows {
 		if r.Wanted {
@@ -88,8 +87,8 @@ func (f Feed) InterimTallies(
 		return map[record.RefHash][]InterimTally{}, nil
 	}
 	milliseconds := warehouse.Values(windows, time.Duration.Milliseconds)
-	rows, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
-	return warehouse.GroupBy[record.RefHash, InterimTally](rows, err, "read interim tallies")
+	return warehouse.FindGroups[record.RefHash, InterimTally](ctx, f.w, "read interim tallies",
+		fmt.Sprintf(sqlText("feed_votes_interim"), sqlText("feed_votes_invalid")), voteTable(votes), clickhouse.Named("windows", milliseconds))
 }
 
 // QuorumTime is when a vote reached its quorum.
@@ -108,13 +107,13 @@ func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil
 	}
-	rows, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
-	return warehouse.SelectBy[record.RefHash, QuorumTime](rows, err, "find when quorums were reached")
+	return warehouse.FindBy[record.RefHash, QuorumTime](ctx, f.w, "find when quorums were reached",
+		fmt.Sprintf(sqlText("feed_votes_quorum"), sqlText("feed_votes_invalid")), voteTable(votes))
 }
 
-// queryVotes runs the named query over the external table "wanted_votes".
-func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
-	wanted, err := warehouse.ExternalTable("wanted_votes", votes, func(vote Vote) []any {
+// voteTable returns the external table "wanted_votes".
+func voteTable(votes []Vote) warehouse.Table {
+	return warehouse.ExternalTable("wanted_votes", votes, func(vote Vote) []any {
 		keys := warehouse.Values(vote.Choices, func(choice governance.Choice) string { return choice.Key })
 		return []any{
 			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), warehouse.NonNilTexts(vote.QuorumChoices),
@@ -123,5 +122,4 @@ func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ..
 	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), warehouse.TextColumn("quorum"),
 		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),
 		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), warehouse.TextColumn("form"))
-	return f.w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
 }

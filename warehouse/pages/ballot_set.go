@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -29,8 +28,7 @@ type ballotRequest struct {
 func smallBallotPages(ctx context.Context, w *warehouse.Warehouse, requests []ballotRequest) ([][]LatestBallot, error) {
 	refs := warehouse.Values(requests, func(r ballotRequest) record.RefHash { return r.ref })
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)
-	result, err := w.QueryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
-	ballots, err := countingBy(result, err, "read the ballots of several proposals", maxSharedCasts,
+	ballots, err := countingBy(ctx, w, "read the ballots of several proposals", sql, warehouse.RefTable(refs), maxSharedCasts,
 		func(c *cast) record.RefHash { return c.Ref })
 	if err != nil {
 		return nil, err

@@ -3,10 +3,11 @@ package pages
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/shopspring/decimal"
 
 	"pnyx/warehouse"
@@ -28,12 +29,12 @@ func storedBallots(condition, column, reason string) string {
 	return fmt.Sprintf(sqlText("ballot_stored"), condition, column, reason)
 }
 
-// countingBy returns the ballots of a result that count, by what by returns. They are
+// countingBy returns the ballots of a query of storedBallots that count, by what by returns. They are
 // nil under a key with more than most stored ballots: its ballots are not complete.
 func countingBy[Key comparable](
-	result driver.Rows, err error, operation string, most int, by func(*cast) Key,
+	ctx context.Context, w *warehouse.Warehouse, operation, sql string, wanted warehouse.Table, most int, by func(*cast) Key,
 ) (map[Key][]*cast, error) {
-	rows, err := warehouse.SelectRows[cast](result, err, operation)
+	rows, err := warehouse.Find[cast](ctx, w, operation, sql, wanted, clickhouse.Named("most", most+1))
 	casts := map[Key][]*cast{}
 	for i := range rows {
 		key := by(&rows[i])

@@ -48,9 +48,8 @@ func (d DAORows) Topics(ctx context.Context) ([]governance.TopicKey, error) {
 // Events calls yield with the events from a time up to, and without, another one, the first first.
 // They lack the name of the DAO.
 func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(governance.EventRow) error) error {
-	rows, err := d.w.Conn.Query(ctx, feed.EventRows+sqlText("dao_rows_events"), clickhouse.Named("dao", d.daoID),
-		clickhouse.Named("from", from.UnixMilli()), clickhouse.Named("to", to.UnixMilli()))
-	return warehouse.EachRow(rows, err, "read the events of "+d.daoID, yield)
+	return warehouse.EachRow(ctx, d.w, "read the events of "+d.daoID, feed.EventRows+sqlText("dao_rows_events"), yield,
+		clickhouse.Named("dao", d.daoID), clickhouse.Named("from", from.UnixMilli()), clickhouse.Named("to", to.UnixMilli()))
 }
 
 // Changes returns the keys in the log of changes after a place and up to another, in milliseconds.
@@ -69,8 +68,8 @@ type BallotsVersion struct {
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	return warehouse.FindByRef[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID,
-		sqlText("dao_rows_ballot_versions"), refs)
+	return warehouse.FindBy[record.RefHash, BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID,
+		sqlText("dao_rows_ballot_versions"), warehouse.RefTable(refs))
 }
 
 // Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.
@@ -81,7 +80,8 @@ func (d DAORows) Ballots(ctx context.Context, refs []record.RefHash, limit int) 
 	}
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	sql := fmt.Sprintf(sqlText("ballot_page"), "proposal_ref, "+shownReason, "("+counting+")", "1", "proposal_ref, power")
-	rows, err := warehouse.FindRefs[row](ctx, d.w, "read the ballots of "+d.daoID, sql, refs, warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
+	rows, err := warehouse.Find[row](ctx, d.w, "read the ballots of "+d.daoID, sql,
+		warehouse.RefTable(refs), warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
 	ballots := map[record.RefHash][]LatestBallot{}
 	for _, r := range rows {
 		ballots[r.Ref] = append(ballots[r.Ref], r.LatestBallot)

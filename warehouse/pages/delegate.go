@@ -71,9 +71,8 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		LastVoteAt *governance.Timestamp
 	}
 	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
-	found, err := w.QueryRefs(ctx, sqlText("delegate_activity"), votes,
-		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
-	byVoter, err := warehouse.SelectBy[string, activity](found, err, "read how often delegates voted")
+	byVoter, err := warehouse.FindBy[string, activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"),
+		warehouse.RefTable(votes), clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
 	return warehouse.Values(rows, func(r delegateRow) governance.Delegate {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]
 		return governance.Delegate{
@@ -90,7 +89,7 @@ func delegatePage(
 ) ([]delegateRow, error) {
 	const inScopes = "scope IN {scopes:Array(String)}"
 	args := []any{
-		clickhouse.Named("scopes", scopes.ByDAO[q.DAOID]), clickhouse.Named("counted", append([]string{}, scopes.Counted...)),
+		warehouse.RefTable(votes), clickhouse.Named("scopes", scopes.ByDAO[q.DAOID]), clickhouse.Named("counted", append([]string{}, scopes.Counted...)),
 		clickhouse.Named("limit", q.Limit),
 	}
 	votesCast := ""
@@ -118,7 +117,7 @@ func delegatePage(
 	}
 	sql := fmt.Sprintf(sqlText("delegate_page"), orders[q.Order],
 		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1", saysUnknown, inScopes), votesCast, condition)
-	return warehouse.FindRefs[delegateRow](ctx, w, "read a page of delegates", sql, votes, args...)
+	return warehouse.Find[delegateRow](ctx, w, "read a page of delegates", sql, args...)
 }
 
 // tokenSupplies returns the latest supplies of some tokens, without the tokens of which none is held.

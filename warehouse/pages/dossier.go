@@ -63,14 +63,13 @@ func CastsOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash)
 		of.add(casts, single)
 		casts = casts[:0]
 	}
-	rows, err := w.QueryRefs(ctx, sqlText("dossier_ballots"), refs)
-	err = warehouse.EachRow(rows, err, "read the ballots of dossiers", func(c castOfDossier) error {
+	err := warehouse.EachRow(ctx, w, "read the ballots of dossiers", sqlText("dossier_ballots"), func(c castOfDossier) error {
 		if len(casts) > 0 && (c.VoterIdentity != casts[0].VoterIdentity || c.Ref != casts[0].Ref) {
 			add()
 		}
 		casts = append(casts, c)
 		return nil
-	})
+	}, warehouse.RefTable(refs))
 	if len(casts) > 0 {
 		add()
 	}
@@ -153,8 +152,8 @@ func KnownProposals(ctx context.Context, w *warehouse.Warehouse, daoIDs, propose
 		MilestoneTimes    []*time.Time
 	}
 	refs := warehouse.Values(known, func(k KnownProposal) record.RefHash { return k.Ref })
-	stated, err := warehouse.FindByRef[proposed](ctx, w, "read the records beside dossiers",
-		sqlText("dossier_proposal_records"), refs)
+	stated, err := warehouse.FindBy[record.RefHash, proposed](ctx, w, "read the records beside dossiers",
+		sqlText("dossier_proposal_records"), warehouse.RefTable(refs))
 	for i := range known {
 		k := &known[i]
 		of := stated[k.Ref]
@@ -193,8 +192,8 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 	if votes <= fewVotes {
 		return strongestOf(ctx, w, len(lists), all, "")
 	}
-	powers, err := warehouse.FindByRef[decimal.Decimal](ctx, w, "read the largest ballots of dossiers",
-		sqlText("dossier_strong_largest"), slices.Concat(lists...))
+	powers, err := warehouse.FindBy[record.RefHash, decimal.Decimal](ctx, w, "read the largest ballots of dossiers",
+		sqlText("dossier_strong_largest"), warehouse.RefTable(slices.Concat(lists...)))
 	tenth, sum := make([]decimal.Decimal, len(lists)), make([]decimal.Decimal, len(lists))
 	for _, l := range all {
 		tenth[l.list], sum[l.list] = decimal.Max(tenth[l.list], powers[l.ref]), sum[l.list].Add(powers[l.ref])
@@ -238,12 +237,12 @@ func strongestOf(
 	if len(all) == 0 {
 		return found, nil
 	}
-	table, err := warehouse.ExternalTable("wanted_lists", all, func(l listedProposal) []any {
+	table := warehouse.ExternalTable("wanted_lists", all, func(l listedProposal) []any {
 		return []any{uint32(l.list), string(l.ref[:]), l.least.String()} //nolint:gosec // a set is small
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("least"))
-	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists)"+candidates)), warehouse.BindUnknownTime())
-	byList, err := warehouse.GroupBy[uint32, StrongVoter](result, err, "rank the voters of dossiers")
+	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_lists)" + candidates)
+	byList, err := warehouse.FindGroups[uint32, StrongVoter](ctx, w, "rank the voters of dossiers",
+		fmt.Sprintf(sqlText("dossier_strongest"), counting), table, warehouse.BindUnknownTime())
 	for list, voters := range byList {
 		found[list] = voters
 	}
@@ -263,7 +262,7 @@ type Moment struct {
 // ReturningVoters counts the voters of each proposal that begins who have a ballot on a proposal of the same DAO that
 // ended before.
 func ReturningVoters(ctx context.Context, w *warehouse.Warehouse, moments []Moment) (map[record.RefHash]uint64, error) {
-	table, err := warehouse.ExternalTable("wanted_moments", moments, func(m Moment) []any {
+	table := warehouse.ExternalTable("wanted_moments", moments, func(m Moment) []any {
 		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
 	}, ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("dao_id"), ext.Column("moment", "Int64"), ext.Column("begins", "Bool"))
 	votes := map[bool]uint64{}
@@ -271,8 +270,8 @@ func ReturningVoters(ctx context.Context, w *warehouse.Warehouse, moments []Mome
 		votes[m.Begins] += m.Votes
 	}
 	fewer := votes[false] >= votes[true] // the voters of these alone are read
-	rows, err := w.QueryWith(ctx, table, err, sqlText("dossier_returning"), clickhouse.Named("fewer", fewer))
-	return warehouse.SelectBy[record.RefHash, uint64](rows, err, "count the returning voters of dossiers")
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w, "count the returning voters of dossiers", sqlText("dossier_returning"),
+		table, clickhouse.Named("fewer", fewer))
 }
 
 // LinkedTopic is a forum topic that is linked with a proposal.
@@ -284,15 +283,15 @@ type LinkedTopic struct {
 
 // LinkedTopics returns the topics that are linked with proposals.
 func LinkedTopics(ctx context.Context, w *warehouse.Warehouse, of []record.RefHash) ([]LinkedTopic, error) {
-	return warehouse.FindRefs[LinkedTopic](ctx, w, "find the topics of dossiers", sqlText("dossier_topics"), of)
+	return warehouse.Find[LinkedTopic](ctx, w, "find the topics of dossiers", sqlText("dossier_topics"), warehouse.RefTable(of))
 }
 
 // VotersOn returns, for each of some voters, the proposals among some that the voter voted on.
 func VotersOn(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash, voters []string) (map[string][]record.RefHash, error) {
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals) AND voter IN {voters:Array(String)}")
-	rows, err := w.QueryRefs(ctx, fmt.Sprintf(sqlText("dossier_voters"), counting), refs,
+	return warehouse.FindGroups[string, record.RefHash](ctx, w, "read on what some addresses voted",
+		fmt.Sprintf(sqlText("dossier_voters"), counting), warehouse.RefTable(refs),
 		clickhouse.Named("voters", warehouse.NonNilTexts(voters)), warehouse.BindUnknownTime())
-	return warehouse.GroupBy[string, record.RefHash](rows, err, "read on what some addresses voted")
 }
 
 // DelegatedPower is the power that the delegates of a token had at the snapshot of a vote.
@@ -313,13 +312,9 @@ type DelegatedPower struct {
 // DelegatedAt returns the power of a token's delegates at the snapshot of a vote.
 func DelegatedAt(
 	ctx context.Context, w *warehouse.Warehouse, token string, ref record.RefHash, created, snapshot governance.Timestamp,
-) (of DelegatedPower, err error) {
-	found, err := warehouse.FindRefs[DelegatedPower](ctx, w, "read the delegated power of a dossier",
+) (DelegatedPower, error) {
+	return warehouse.FindOne[DelegatedPower](ctx, w, "read the delegated power of a dossier",
 		fmt.Sprintf(sqlText("dossier_delegated"), saysUnknown),
-		[]record.RefHash{ref}, clickhouse.Named("token", token),
+		warehouse.RefTable([]record.RefHash{ref}), clickhouse.Named("token", token),
 		clickhouse.Named("created", int64(created)), clickhouse.Named("snapshot", int64(snapshot)))
-	if len(found) > 0 {
-		of = found[0]
-	}
-	return of, err
 }

@@ -55,7 +55,7 @@ type ListedVersion struct {
 func ListedVersions(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	return warehouse.FindByRef[ListedVersion](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), refs)
+	return warehouse.FindBy[record.RefHash, ListedVersion](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), warehouse.RefTable(refs))
 }
 
 // listed returns the current rows of the proposals. Unlisted and withdrawn ones are missing.
@@ -65,7 +65,7 @@ func listed(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) 
 	}
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision DESC", "1 BY proposal_ref")
-	rows, err := warehouse.FindRefs[ListedProposal](ctx, w, "read listed proposals", sql, refs)
+	rows, err := warehouse.Find[ListedProposal](ctx, w, "read listed proposals", sql, warehouse.RefTable(refs))
 	proposals := make(map[record.RefHash]ListedProposal, len(rows))
 	for _, p := range rows {
 		if p.Identity.DAOID != "" {

@@ -28,15 +28,13 @@ const wantedColumn = "wanted_"
 func listVersionsOfSet(
 	ctx context.Context, w *warehouse.Warehouse, condition, order string, limit int, pages [][]any,
 ) ([]listedRange, error) {
-	wanted, err := wantedPages(condition, pages)
 	inColumns := boundParameter.ReplaceAllString(condition, wantedColumn+"$1")
 	type row struct {
 		Page uint32
 		rowVersion
 	}
-	result, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
-		clickhouse.Named("limit", limit))
-	places, err := warehouse.SelectRows[row](result, err, "read the versions of pages")
+	places, err := warehouse.Find[row](ctx, w, "read the versions of pages", fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
+		wantedPages(condition, pages), clickhouse.Named("limit", limit))
 	found := make([]listedRange, len(pages))
 	if err != nil || len(places) == 0 {
 		return found, err
@@ -54,7 +52,7 @@ func listVersionsOfSet(
 // wantedPages returns the bound values of conditions as the external table "wanted_pages". All
 // of them are columns, also one that is the same in all conditions: a constant is pushed to
 // the shards as text, and they cannot read a time before 1970.
-func wantedPages(condition string, pages [][]any) (*ext.Table, error) {
+func wantedPages(condition string, pages [][]any) warehouse.Table {
 	columns := []func(*ext.Table) error{ext.Column("page", "UInt32")}
 	var names []string
 	for _, parameter := range boundParameter.FindAllStringSubmatch(condition, -1) {
@@ -95,7 +93,7 @@ func listedRows(
 	refs := warehouse.Values(versions, func(version rowVersion) record.RefHash { return version.Ref })
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision", "1 BY proposal_ref, revision")
-	found, err := warehouse.FindRefs[ListedProposal](ctx, w, "read rows of the list", sql, refs)
+	found, err := warehouse.Find[ListedProposal](ctx, w, "read rows of the list", sql, warehouse.RefTable(refs))
 	rows, latest = make(map[rowVersion]ListedProposal, len(found)), make(map[record.RefHash]ListedVersion, len(refs))
 	for _, row := range found {
 		rows[rowVersion{row.Ref, row.Revision}] = row

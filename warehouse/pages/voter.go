@@ -202,10 +202,9 @@ func votesOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Voter
 
 // ballotsOfSome returns the ballots that count of several voters; nil for a voter who has cast too many.
 func ballotsOfSome(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]VoterBallot, error) {
-	wanted, err := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
+	wanted := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
 	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter", noReason)
-	result, err := w.QueryWith(ctx, wanted, err, sql, clickhouse.Named("most", MaxSharedVotes+1))
-	counted, err := countingBy(result, err, "read the votes of several voters", MaxSharedVotes,
+	counted, err := countingBy(ctx, w, "read the votes of several voters", sql, wanted, MaxSharedVotes,
 		func(c *cast) string { return c.VoterIdentity })
 	ballots := make([][]VoterBallot, len(voters))
 	for i, voter := range voters {
@@ -233,13 +232,13 @@ type votedProposal struct {
 
 // votedProposals returns published proposals. Unpublished and withdrawn ones are missing.
 func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]votedProposal, error) {
-	return warehouse.FindByRef[votedProposal](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
+	return warehouse.FindBy[record.RefHash, votedProposal](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), warehouse.RefTable(refs))
 }
 
 // titles returns the titles of the proposals; nil for one without a title. The row of a proposal
 // follows its results: until then, its title comes from its record.
 func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*string, error) {
-	titles, err := warehouse.FindByRef[*string](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
+	titles, err := warehouse.FindBy[record.RefHash, *string](ctx, w, "read titles", sqlText("proposal_title_by_ref"), warehouse.RefTable(refs))
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
 	if err != nil || len(missing) == 0 {
 		return titles, err

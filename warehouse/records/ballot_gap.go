@@ -41,7 +41,7 @@ func OpenBallotGaps(ctx context.Context, w *warehouse.Warehouse) (map[uint64]map
 // LackBallots returns which proposals have an open gap.
 func LackBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]bool, error) {
 	const sql = "SELECT proposal_ref FROM ballot_gaps FINAL WHERE open AND proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)"
-	found, err := warehouse.FindRefs[record.RefHash](ctx, w, "look for gaps of ballots", sql, refs)
+	found, err := warehouse.Find[record.RefHash](ctx, w, "look for gaps of ballots", sql, warehouse.RefTable(refs))
 	return warehouse.Keyed(found, err, func(ref record.RefHash) (record.RefHash, bool) { return ref, true })
 }
 

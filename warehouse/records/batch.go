@@ -215,8 +215,8 @@ func PendingVoters(
 		NamesVoters  bool
 		BallotVoters []string
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read the voters of pending batches", sqlText("batch_pending_voters"), refs,
-		clickhouse.Named("since", since.UnixMicro()))
+	rows, err := warehouse.Find[row](ctx, w, "read the voters of pending batches", sqlText("batch_pending_voters"),
+		warehouse.RefTable(refs), clickhouse.Named("since", since.UnixMicro()))
 	voters = map[string]bool{}
 	for _, r := range rows {
 		all = all || !r.NamesVoters
@@ -231,7 +231,7 @@ func PendingVoters(
 // or were committed after since.
 func Arriving(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash, sources []record.SourceRef, since time.Time) (bool, error) {
 	providers, ids := splitRefs(sources)
-	return warehouse.RefsHave(ctx, w, "look for arriving records", sqlText("batch_arriving"), refs,
+	return warehouse.FindOne[bool](ctx, w, "look for arriving records", sqlText("batch_arriving"), warehouse.RefTable(refs),
 		clickhouse.Named("since", since.UnixMicro()), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
 }
 

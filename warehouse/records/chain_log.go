@@ -53,12 +53,12 @@ func ChainLogs(ctx context.Context, w *warehouse.Warehouse, chainID, first, last
 
 // ChainLogsAbout returns the logs with some keys, withdrawn ones too, in the order of the chain.
 func ChainLogsAbout(ctx context.Context, w *warehouse.Warehouse, chainID uint64, keys []ChainLogKey) ([]ChainLog, error) {
-	wanted, err := warehouse.ExternalTable("wanted_logs", keys,
+	wanted := warehouse.ExternalTable("wanted_logs", keys,
 		func(k ChainLogKey) []any { return []any{k.Governor, k.ProposalID, k.Voter} },
 		warehouse.TextColumn("governor"), warehouse.TextColumn("proposal_id"), warehouse.TextColumn("voter"))
 	const condition = "(governor, proposal_id, voter) IN (SELECT governor, proposal_id, voter FROM wanted_logs)"
-	rows, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("chain_log"), condition), chainID)
-	return warehouse.SelectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about %d keys of chain %d", len(keys), chainID))
+	return warehouse.Find[ChainLog](ctx, w, fmt.Sprintf("read the logs about %d keys of chain %d", len(keys), chainID),
+		fmt.Sprintf(sqlText("chain_log"), condition), wanted, chainID)
 }
 
 // ChainLogsOf returns the logs about a proposal of a Governor, its votes and withdrawn ones

@@ -23,10 +23,10 @@ func evidenceTable() table {
 func Evidence(
 	ctx context.Context, w *warehouse.Warehouse, proposals []record.ProposalRef,
 ) (map[record.ProposalRef]record.Evidence, error) {
-	wanted, err := warehouse.ExternalTable("wanted_identities", proposals, func(ref record.ProposalRef) []any {
+	wanted := warehouse.ExternalTable("wanted_identities", proposals, func(ref record.ProposalRef) []any {
 		return []any{string(ref.Provider), ref.ExternalID}
 	}, warehouse.TextColumn("provider"), warehouse.TextColumn("external_id"))
-	rows, err := w.QueryWith(ctx, wanted, err, sqlText("evidence_by_proposal"))
-	list, err := warehouse.SelectRows[record.Evidence](rows, err, fmt.Sprintf("read the evidence on %d proposals", len(proposals)))
+	list, err := warehouse.Find[record.Evidence](ctx, w, fmt.Sprintf("read the evidence on %d proposals", len(proposals)),
+		sqlText("evidence_by_proposal"), wanted)
 	return warehouse.Keyed(list, err, func(e record.Evidence) (record.ProposalRef, record.Evidence) { return e.Proposal, e })
 }

@@ -76,10 +76,9 @@ func insertFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []
 // ResolveFollowRejects marks the rejected items of an upstream that were read as records at a
 // time, and returns how many. Of the items, ItemID is set, and SourceID where it is known.
 func ResolveFollowRejects(ctx context.Context, w *warehouse.Warehouse, upstream string, items []FollowReject, at time.Time) (int, error) {
-	read, err := warehouse.ExternalTable("read_items", items,
+	read := warehouse.ExternalTable("read_items", items,
 		func(r FollowReject) []any { return []any{r.SourceID, record.Clip(r.ItemID, MaxRejectID)} }, warehouse.TextColumn("source_id"), warehouse.TextColumn("item_id"))
-	rows, err := w.QueryWith(ctx, read, err, sqlText("follow_reject_open"), upstream, at.UnixMilli())
-	resolved, err := warehouse.SelectRows[FollowReject](rows, err, "read rejected items")
+	resolved, err := warehouse.Find[FollowReject](ctx, w, "read rejected items", sqlText("follow_reject_open"), read, upstream, at.UnixMilli())
 	if err != nil || len(resolved) == 0 {
 		return 0, err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -47,7 +46,7 @@ func HeldSources(ctx context.Context, w *warehouse.Warehouse, refs []record.RefH
 		return map[record.RefHash]record.SourceRef{}, nil
 	}
 	operation := fmt.Sprintf("read the sources of %d proposals", len(refs))
-	return warehouse.FindByRef[record.SourceRef](ctx, w, operation, sqlText("held_proposal_source"), refs)
+	return warehouse.FindBy[record.RefHash, record.SourceRef](ctx, w, operation, sqlText("held_proposal_source"), warehouse.RefTable(refs))
 }
 
 // HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones included, in order of
@@ -55,17 +54,16 @@ func HeldSources(ctx context.Context, w *warehouse.Warehouse, refs []record.RefH
 func HeldBallots(
 	ctx context.Context, w *warehouse.Warehouse, proposal record.ProposalRef, yield func(record.Ballot) error,
 ) error {
-	rows, err := w.QueryRefs(ctx, sqlText("held_ballot"), []record.RefHash{proposal.Hash()})
-	return warehouse.EachRow(rows, err, "read the ballots held of a proposal", func(b record.Ballot) error {
+	return warehouse.EachRow(ctx, w, "read the ballots held of a proposal", sqlText("held_ballot"), func(b record.Ballot) error {
 		b.Proposal = proposal
 		return yield(b)
-	})
+	}, warehouse.RefTable([]record.RefHash{proposal.Hash()}))
 }
 
 // HeldVoters counts the voters with a ballot that is not withdrawn, of the proposals that have any.
 func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	return warehouse.FindByRef[uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)),
-		sqlText("held_ballot_voters"), refs)
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)),
+		sqlText("held_ballot_voters"), warehouse.RefTable(refs))
 }
 
 // HeldTopics returns the records of a forum's topics as they were written last, also withdrawn ones, in order of
@@ -75,21 +73,17 @@ func HeldTopics(ctx context.Context, w *warehouse.Warehouse, host string, ids []
 	if whole {
 		body = "body_html"
 	}
-	rows, err := queryForumTopics(ctx, w, fmt.Sprintf(sqlText("held_topic"), body), host, ids)
-	return warehouse.SelectRows[record.Topic](rows, err, fmt.Sprintf("read the records of %d topics of %s", len(ids), host))
+	return warehouse.Find[record.Topic](ctx, w, fmt.Sprintf("read the records of %d topics of %s", len(ids), host),
+		fmt.Sprintf(sqlText("held_topic"), body), forumTopics(host, ids))
 }
 
 // VisibleTopics returns the numbers of a forum's topics, created since a time, that it showed when they were
 // written last, except for some.
 func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, since time.Time, except []string) ([]string, error) {
-	rows, err := queryForumTopics(ctx, w, sqlText("held_topic_visible"), host, except,
-		clickhouse.Named("host", host), clickhouse.Named("since", since.UnixMilli()))
-	return warehouse.SelectRows[string](rows, err, "list the visible topics of "+host)
+	return warehouse.Find[string](ctx, w, "list the visible topics of "+host, sqlText("held_topic_visible"),
+		forumTopics(host, except), clickhouse.Named("host", host), clickhouse.Named("since", since.UnixMilli()))
 }
 
-func queryForumTopics(
-	ctx context.Context, w *warehouse.Warehouse, sql, host string, ids []string, args ...any,
-) (driver.Rows, error) {
-	refs := warehouse.Values(ids, func(id string) TopicRef { return TopicRef{Host: host, ExternalID: id} })
-	return QueryTopics(ctx, w, sql, refs, args...)
+func forumTopics(host string, ids []string) warehouse.Table {
+	return TopicTable(warehouse.Values(ids, func(id string) TopicRef { return TopicRef{Host: host, ExternalID: id} }))
 }

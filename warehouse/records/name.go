@@ -2,11 +2,9 @@ package records
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
@@ -29,13 +27,13 @@ func VoterNames(ctx context.Context, w *warehouse.Warehouse, voters []string) (m
 	if len(voters) == 0 {
 		return map[string]*governance.VoterName{}, nil
 	}
-	wanted, err := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
-	return voterNames(w.QueryWith(ctx, wanted, err, fmt.Sprintf(namesOf, "voter IN (SELECT voter FROM wanted_voters)")))
+	wanted := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
+	return voterNames(ctx, w, "voter IN (SELECT voter FROM wanted_voters)", wanted)
 }
 
 // AllVoterNames returns the names of all voters.
 func AllVoterNames(ctx context.Context, w *warehouse.Warehouse) (map[string]*governance.VoterName, error) {
-	return voterNames(w.Conn.Query(ctx, fmt.Sprintf(namesOf, "true")))
+	return voterNames(ctx, w, "true")
 }
 
 // NamesState identifies what is stored of names.
@@ -50,25 +48,15 @@ func NamesStateOf(ctx context.Context, w *warehouse.Warehouse) (NamesState, erro
 	return warehouse.FindOne[NamesState](ctx, w, "read the state of names", sql)
 }
 
-// namesOf reads the names of the voters that satisfy a condition.
-const namesOf = "SELECT voter, name, toString(source) AS source, verified FROM names FINAL " +
-	"WHERE %s AND NOT withdrawn AND name != '' ORDER BY voter, origin"
-
-func voterNames(result driver.Rows, err error) (map[string]*governance.VoterName, error) {
-	type row struct {
-		Voter, Name, Source string
-		Verified            bool
-	}
-	rows, err := warehouse.SelectRows[row](result, err, "read the names of voters")
-	stated := map[string][]governance.VoterName{}
-	for _, r := range rows {
-		stated[r.Voter] = append(stated[r.Voter], governance.VoterName{
-			Name: r.Name, Source: governance.NameSource(r.Source), Verified: r.Verified, Suspect: governance.IsSuspectName(r.Name),
-		})
-	}
+// voterNames returns the names of the voters that satisfy a condition.
+func voterNames(ctx context.Context, w *warehouse.Warehouse, condition string, args ...any) (map[string]*governance.VoterName, error) {
+	sql := "SELECT voter, name, toString(source) AS source, verified FROM names FINAL " +
+		"WHERE " + condition + " AND NOT withdrawn AND name != '' ORDER BY voter, origin"
+	stated, err := warehouse.FindGroups[string, governance.VoterName](ctx, w, "read the names of voters", sql, args...)
 	names := make(map[string]*governance.VoterName, len(stated))
 	for voter, all := range stated {
 		if name := governance.PreferredName(all); name != nil {
+			name.Suspect = governance.IsSuspectName(name.Name)
 			names[voter] = name
 		}
 	}

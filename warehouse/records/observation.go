@@ -37,23 +37,22 @@ type Observation struct {
 // Observations returns what nodes showed of proposals, by proposal; a proposal of which nothing is stored is missing.
 func Observations(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]Observation, error) {
 	type row struct {
-		ProposalRef                    record.RefHash
 		Payload                        string
 		Block                          uint64
 		At, ObservedAt                 governance.Timestamp
 		Addresses, Simulation, Earlier string
 	}
-	rows, err := warehouse.FindRefs[row](ctx, w, "read what nodes showed of proposals",
+	rows, err := warehouse.FindBy[record.RefHash, row](ctx, w, "read what nodes showed of proposals",
 		"SELECT proposal_ref, payload, block, at, observed_at, addresses, simulation, earlier FROM observations FINAL "+
-			"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", refs)
+			"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", warehouse.RefTable(refs))
 	found := map[record.RefHash]Observation{}
-	for _, r := range rows {
+	for ref, r := range rows {
 		o := Observation{Observation: record.Observation{Payload: r.Payload, Block: r.Block, At: r.At}, ObservedAt: r.ObservedAt}
 		if err := errors.Join(json.Unmarshal([]byte(r.Addresses), &o.Addresses), json.Unmarshal([]byte(r.Simulation), &o.Simulation),
 			json.Unmarshal([]byte(r.Earlier), &o.Earlier)); err != nil {
 			return nil, fmt.Errorf("read what nodes showed of a proposal: %w", err)
 		}
-		found[r.ProposalRef] = o
+		found[ref] = o
 	}
 	return found, err
 }

@@ -153,9 +153,8 @@ func storedVersions(
 	if err != nil || len(keys) == 0 {
 		return known, err
 	}
-	wanted, err := keyTable(t.keys, keys)
 	names := strings.Join(t.keyNames(), ", ")
-	rows, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("record_table_versions"), names, t.kind, names, names, names))
+	rows, err := w.Conn.Query(ctx, fmt.Sprintf(sqlText("record_table_versions"), names, t.kind, names, names, names), keyTable(t.keys, keys))
 	if err != nil {
 		return nil, err
 	}
@@ -191,28 +190,17 @@ func filterKnown(ctx context.Context, w *warehouse.Warehouse, t table, keys []re
 
 // storedFirsts returns which first values of keys a stored key has.
 func storedFirsts(ctx context.Context, w *warehouse.Warehouse, t table, firsts []string) (map[string]bool, error) {
-	wanted, err := keyTable(t.keys[:1], warehouse.Values(firsts, func(first string) record.Key { return record.Key{first} }))
+	wanted := keyTable(t.keys[:1], warehouse.Values(firsts, func(first string) record.Key { return record.Key{first} }))
 	first := t.keys[0].name
-	result, err := w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first))
-	stored, err := warehouse.SelectRows[string](result, err, "look for known keys")
+	sql := fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first)
+	stored, err := warehouse.Find[string](ctx, w, "look for known keys", sql, wanted)
 	return warehouse.Keyed(stored, err, func(first string) (string, bool) { return first, true })
 }
 
 // keyTable returns the external table "batch_keys" with some columns of keys.
-func keyTable(of []column, keys []record.Key) (*ext.Table, error) {
+func keyTable(of []column, keys []record.Key) warehouse.Table {
 	columns := warehouse.Values(of, func(key column) func(*ext.Table) error { return ext.Column(key.name, key.kind) })
-	wanted, err := ext.NewTable("batch_keys", columns...)
-	if err != nil {
-		return nil, err
-	}
-	var cells []any
-	for i := range keys {
-		cells = appendKey(cells[:0], of, &keys[i])
-		if err := wanted.Append(cells...); err != nil {
-			return nil, err
-		}
-	}
-	return wanted, nil
+	return warehouse.ExternalTable("batch_keys", keys, func(key record.Key) []any { return appendKey(nil, of, &key) }, columns...)
 }
 
 // appendKey appends pointers to the values of a key: a pointer avoids a heap allocation.

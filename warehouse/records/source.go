@@ -28,8 +28,8 @@ func daoTable() table {
 
 // Contracts returns the contracts that DAOs name, by DAO.
 func Contracts(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string][]record.Contract, error) {
-	rows, err := w.Conn.Query(ctx, sqlText("source_contracts"), clickhouse.Named("daos", daoIDs))
-	return warehouse.GroupBy[string, record.Contract](rows, err, "read the contracts of DAOs")
+	return warehouse.FindGroups[string, record.Contract](ctx, w, "read the contracts of DAOs", sqlText("source_contracts"),
+		clickhouse.Named("daos", daoIDs))
 }
 
 func sourceTable() table {

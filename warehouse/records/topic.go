@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -48,8 +47,7 @@ func (t *Topic) Ref() TopicRef { return TopicRef{Host: t.Host, ExternalID: t.Ext
 
 // Topics returns topics in order of their references. Unknown ones are left out.
 func Topics(ctx context.Context, w *warehouse.Warehouse, refs []TopicRef) ([]Topic, error) {
-	rows, err := QueryTopics(ctx, w, sqlText("topic_by_ref"), refs)
-	return warehouse.SelectRows[Topic](rows, err, fmt.Sprintf("read %d topics", len(refs)))
+	return warehouse.Find[Topic](ctx, w, fmt.Sprintf("read %d topics", len(refs)), sqlText("topic_by_ref"), TopicTable(refs))
 }
 
 // AllTopics returns the reference of every topic, in order.
@@ -75,12 +73,11 @@ func (f Forum) TopicIdentity(externalID string) governance.Identity {
 // them, were published under another rules version, or by a publication after since: it was
 // cut off before its changes were noted. They are in order.
 func TopicsChanged(ctx context.Context, w *warehouse.Warehouse, forums []Forum, rulesVersion uint32, since uint64) ([]TopicRef, error) {
-	wanted, err := warehouse.ExternalTable("wanted_forums", forums, func(f Forum) []any {
+	wanted := warehouse.ExternalTable("wanted_forums", forums, func(f Forum) []any {
 		return []any{f.Host, f.DAOID, f.IDPrefix}
 	}, warehouse.TextColumn("host"), warehouse.TextColumn("dao_id"), warehouse.TextColumn("id_prefix"))
-	rows, err := w.QueryWith(ctx, wanted, err, sqlText("topic_changed"),
-		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("since", since))
-	return warehouse.SelectRows[TopicRef](rows, err, fmt.Sprintf("list changed topics of %d forums", len(forums)))
+	return warehouse.Find[TopicRef](ctx, w, fmt.Sprintf("list changed topics of %d forums", len(forums)), sqlText("topic_changed"),
+		wanted, clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("since", since))
 }
 
 // TopicsLinked returns the published topics with a link to or from a proposal whose links
@@ -89,10 +86,9 @@ func TopicsLinked(ctx context.Context, w *warehouse.Warehouse, since uint64) ([]
 	return warehouse.Find[TopicRef](ctx, w, "list linked topics", sqlText("topic_linked"), clickhouse.Named("since", since))
 }
 
-// QueryTopics runs a query over the external table "wanted_topics".
-func QueryTopics(ctx context.Context, w *warehouse.Warehouse, sql string, refs []TopicRef, args ...any) (driver.Rows, error) {
-	wanted, err := warehouse.ExternalTable("wanted_topics", refs, func(ref TopicRef) []any {
+// TopicTable returns the external table "wanted_topics".
+func TopicTable(refs []TopicRef) warehouse.Table {
+	return warehouse.ExternalTable("wanted_topics", refs, func(ref TopicRef) []any {
 		return []any{ref.Host, ref.ExternalID}
 	}, warehouse.TextColumn("host"), warehouse.TextColumn("external_id"))
-	return w.QueryWith(ctx, wanted, err, sql, args...)
 }
