@@ -303,11 +303,9 @@ func scanText[Text ~string](into **Text, value any) bool {
 	return is || value == nil
 }
 
-// InsertRows writes rows as one block, which the server stores as a whole or not at all;
-// no rows are no block. add appends the values of a row. operation begins every error.
-func InsertRows[T any](
-	ctx context.Context, w *Warehouse, sql, operation string, rows []T, add func(driver.Batch, T) error,
-) error {
+// InsertRows writes rows of values as one block, which the server stores as a whole or not at all;
+// no rows are no block. operation begins every error.
+func InsertRows(ctx context.Context, w *Warehouse, sql, operation string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -317,7 +315,7 @@ func InsertRows[T any](
 	}
 	defer insert.Close()
 	for _, row := range rows {
-		if err := add(insert, row); err != nil {
+		if err := insert.Append(row...); err != nil {
 			return fmt.Errorf("%s: %w", operation, err)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/warehouse"
 )
 
@@ -49,11 +47,10 @@ func (a Accounts) PutToken(ctx context.Context, t Token) error {
 		return err
 	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
-		previous_verifier, previous_until, limits, created_at, expires_at, changed_at)`, "write token "+t.ID, []Token{t},
-		func(insert driver.Batch, t Token) error {
-			return insert.Append(t.ID, t.Name, t.Plan, warehouse.NonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
-				sinceEpoch(t.PreviousUntil), append([]uint32{}, t.Limits...), t.CreatedAt, t.ExpiresAt, changedAt)
-		})
+		previous_verifier, previous_until, limits, created_at, expires_at, changed_at)`, "write token "+t.ID, [][]any{{
+		t.ID, t.Name, t.Plan, warehouse.NonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
+		sinceEpoch(t.PreviousUntil), append([]uint32{}, t.Limits...), t.CreatedAt, t.ExpiresAt, changedAt,
+	}})
 }
 
 // nextChange returns the time of a change by the server's clock, or a later one than that of the last change,

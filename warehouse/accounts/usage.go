@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -24,11 +22,13 @@ type Usage struct {
 // PutUsage writes the counts of sessions since their start. Writing equal or earlier counts again changes nothing.
 func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO usage_counts (token_id, day, route, session,
-		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage", counts,
-		func(insert driver.Batch, u Usage) error {
-			return insert.Append(u.TokenID, u.Day, u.Route, u.Session,
-				u.Requests, u.OK, u.NotModified, u.Refused, u.Failed, u.Charged, u.Bytes, u.Payments)
-		})
+		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage",
+		warehouse.Values(counts, func(u Usage) []any {
+			return []any{
+				u.TokenID, u.Day, u.Route, u.Session,
+				u.Requests, u.OK, u.NotModified, u.Refused, u.Failed, u.Charged, u.Bytes, u.Payments,
+			}
+		}))
 }
 
 // UsageBetween returns the usage of some tokens, or of all if none are named, summed over sessions, from the day

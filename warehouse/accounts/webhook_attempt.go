@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/warehouse"
 )
@@ -24,10 +23,10 @@ type WebhookAttempt struct {
 // WriteWebhookAttempts adds attempts to the log, which keeps them for 30 days.
 func (a Accounts) WriteWebhookAttempts(ctx context.Context, attempts []WebhookAttempt) error {
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_attempts (endpoint_id, at, message_id, message_type, attempt,
-		status, duration_ms, error)`, "write attempts of webhooks", attempts,
-		func(insert driver.Batch, a WebhookAttempt) error {
-			return insert.Append(a.EndpointID, a.At, a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, a.Error)
-		})
+		status, duration_ms, error)`, "write attempts of webhooks",
+		warehouse.Values(attempts, func(a WebhookAttempt) []any {
+			return []any{a.EndpointID, a.At, a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, a.Error}
+		}))
 }
 
 // WebhookAttempts returns the last attempts of an endpoint, newest first.

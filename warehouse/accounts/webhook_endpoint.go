@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/warehouse"
 )
 
@@ -60,11 +58,10 @@ func (a Accounts) PutWebhook(ctx context.Context, e Webhook, removed bool) error
 		return err
 	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_endpoints (endpoint_id, token_id, url, types, dao_ids, secret,
-		previous_secret, previous_until, created_at, enabled_at, removed, changed_at)`, "write webhook "+e.ID, []Webhook{e},
-		func(insert driver.Batch, e Webhook) error {
-			return insert.Append(e.ID, e.TokenID, e.URL, e.Types, warehouse.NonNilTexts(e.DAOIDs), e.Secret,
-				e.PreviousSecret, sinceEpoch(e.PreviousUntil), e.CreatedAt, e.EnabledAt, removed, changedAt)
-		})
+		previous_secret, previous_until, created_at, enabled_at, removed, changed_at)`, "write webhook "+e.ID, [][]any{{
+		e.ID, e.TokenID, e.URL, e.Types, warehouse.NonNilTexts(e.DAOIDs), e.Secret,
+		e.PreviousSecret, sinceEpoch(e.PreviousUntil), e.CreatedAt, e.EnabledAt, removed, changedAt,
+	}})
 }
 
 // PutWebhookState writes DisabledAt, Reason and FailingSince of an endpoint.
@@ -74,9 +71,7 @@ func (a Accounts) PutWebhookState(ctx context.Context, e Webhook) error {
 		return err
 	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
-		"write the state of webhook "+e.ID, []Webhook{e}, func(insert driver.Batch, e Webhook) error {
-			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), version)
-		})
+		"write the state of webhook "+e.ID, [][]any{{e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), version}})
 }
 
 // nextVersion is nextChange for what a table has of an endpoint, in microseconds.

@@ -3,8 +3,6 @@ package counts
 import (
 	"context"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -20,10 +18,10 @@ type Correction struct {
 
 // WriteCorrections writes corrections. One of the same field of the same publication is replaced.
 func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections []Correction) error {
-	return warehouse.InsertRows(ctx, w, sqlText("correction_insert"), "write corrections", corrections,
-		func(insert driver.Batch, c Correction) error {
-			return insert.Append(string(c.Ref[:]), c.FromRevision, c.Field, c.From, c.To, string(c.Reason), c.At.Time(), c.Revision)
-		})
+	return warehouse.InsertRows(ctx, w, sqlText("correction_insert"), "write corrections",
+		warehouse.Values(corrections, func(c Correction) []any {
+			return []any{string(c.Ref[:]), c.FromRevision, c.Field, c.From, c.To, string(c.Reason), c.At.Time(), c.Revision}
+		}))
 }
 
 // Corrections returns the newest corrections of each proposal, at most 100, newest first.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -34,8 +32,8 @@ func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revisio
 			changed = append(changed, one)
 		}
 	}
-	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, calls, revision)", operation, changed,
-		func(insert driver.Batch, p ProposalEffects) error {
-			return insert.Append(string(p.ProposalRef[:]), p.Effects, p.Findings, p.Calls, revision)
-		})
+	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, calls, revision)", operation,
+		warehouse.Values(changed, func(p ProposalEffects) []any {
+			return []any{string(p.ProposalRef[:]), p.Effects, p.Findings, p.Calls, revision}
+		}))
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -52,10 +50,11 @@ func LinkedProposals(ctx context.Context, w *warehouse.Warehouse, topics, links 
 // WriteProposalLinks writes links that differ from the published ones.
 func WriteProposalLinks(ctx context.Context, w *warehouse.Warehouse, links []ChangedLink, revision uint64) error {
 	operation := fmt.Sprintf("write %d links", len(links))
-	return warehouse.InsertRows(ctx, w, sqlText("proposal_link_insert"), operation, links, func(insert driver.Batch, link ChangedLink) error {
+	return warehouse.InsertRows(ctx, w, sqlText("proposal_link_insert"), operation, warehouse.Values(links, func(link ChangedLink) []any {
 		topics := slices.DeleteFunc([]string{link.Topic, link.Previous.Topic}, func(name string) bool { return name == "" })
 		names := append(warehouse.NonNilTexts(link.Names), link.Previous.Names...)
-		return insert.Append(
-			string(link.Ref[:]), string(link.Key), link.Title, warehouse.NonNilTexts(link.Names), link.Topic, names, topics, link.Flagged, revision)
-	})
+		return []any{
+			string(link.Ref[:]), string(link.Key), link.Title, warehouse.NonNilTexts(link.Names), link.Topic, names, topics, link.Flagged, revision,
+		}
+	}))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -76,10 +75,10 @@ type ProposalState struct {
 // WriteProposalStates writes the states of one publication, in place of earlier revisions.
 func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
-	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {
+	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, warehouse.Values(states, func(s ProposalState) []any {
 		keys, labels, votes, powers := splitChoices(s)
 		months, counts := splitMonths(s.VotedIn)
-		return insert.Append(
+		return []any{
 			string(s.Ref[:]), string(s.Key), s.Identity.DAOID, string(s.Identity.Provider), s.SourceID,
 			s.Identity.ExternalID, string(s.Lifecycle), string(s.Outcome), string(s.Coverage),
 			s.VoteReady, s.Votes, s.Power, keys, labels, votes, powers,
@@ -89,8 +88,9 @@ func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []P
 			warehouse.NonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
 			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), string(s.Bounds.Form), warehouse.NonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
 			s.QuorumReached, warehouse.TimeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed,
-			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision)
-	})
+			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision,
+		}
+	}))
 }
 
 // splitChoices returns choices and scores as parallel arrays, the form of their columns. What is not known is zero.

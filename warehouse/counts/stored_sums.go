@@ -101,7 +101,7 @@ func storeTotals(
 ) error {
 	operation := fmt.Sprintf("store the vote totals of %d proposals", len(counted))
 	refs := slices.Collect(maps.Keys(counted))
-	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, refs, func(insert driver.Batch, ref record.RefHash) error {
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, warehouse.Values(refs, func(ref record.RefHash) []any {
 		t := counted[ref]
 		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
 		choices = slices.AppendSeq(choices, maps.Keys(t.Forms))
@@ -111,11 +111,12 @@ func storeTotals(
 		}
 		rootSums := warehouse.Values(roots, func(key string) decimal.Decimal { return t.RootSums[key] })
 		months, counts := splitMonths(t.VotedIn)
-		return insert.Append(
+		return []any{
 			string(ref[:]), fingerprints[ref], t.Votes, t.Power, t.SupportingPower,
 			warehouse.NonNilTexts(choices), votes, powers, warehouse.NonNilTexts(roots), rootSums,
-			warehouse.TimeOrNull(t.LastVotedAt), t.Undated, t.DayOnly, t.Rounded, months, counts, t.ObservedAt.Time(), t.Recast)
-	})
+			warehouse.TimeOrNull(t.LastVotedAt), t.Undated, t.DayOnly, t.Rounded, months, counts, t.ObservedAt.Time(), t.Recast,
+		}
+	}))
 }
 
 // StoredParticipation is ParticipationOf, but counts only DAOs whose ballots have changed since they were counted.
@@ -139,7 +140,7 @@ func storeParticipation(
 ) error {
 	operation := fmt.Sprintf("store the participation in %d DAOs", len(counted))
 	ids := slices.Collect(maps.Keys(counted))
-	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, ids, func(insert driver.Batch, id string) error {
-		return insert.Append(id, fingerprints[id], counted[id].UniqueVoters, counted[id].Votes)
-	})
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, warehouse.Values(ids, func(id string) []any {
+		return []any{id, fingerprints[id], counted[id].UniqueVoters, counted[id].Votes}
+	}))
 }

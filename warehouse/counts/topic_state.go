@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
@@ -35,16 +33,17 @@ type TopicState struct {
 // WriteTopicStates writes the states of one publication.
 func WriteTopicStates(ctx context.Context, w *warehouse.Warehouse, states []TopicState) error {
 	operation := fmt.Sprintf("write %d topic states", len(states))
-	return warehouse.InsertRows(ctx, w, sqlText("topic_state_insert"), operation, states, func(insert driver.Batch, s TopicState) error {
+	return warehouse.InsertRows(ctx, w, sqlText("topic_state_insert"), operation, warehouse.Values(states, func(s TopicState) []any {
 		row := s.Row
-		return insert.Append(
+		return []any{
 			s.Host, s.ExternalID, string(row.TopicKey), row.Identity.DAOID, string(row.Identity.Provider),
 			row.Identity.ExternalID, s.Name, warehouse.NonNilTexts(s.Links),
 			row.Title, warehouse.TextOrEmpty(row.Summary), row.URL, warehouse.TextOrEmpty(row.Author), warehouse.TextOrEmpty(row.Category), warehouse.NonNilTexts(row.Tags),
 			uint8(row.RelevanceScore), s.Related, //nolint:gosec // at most 100
 			s.Posts, s.Replies, s.Likes, s.Views, warehouse.TimeOrNull(row.CreatedAt), warehouse.TimeOrNull(row.UpdatedAt),
-			s.Visible, warehouse.NonNilTexts(s.Proposals), s.TopicVersion, s.RulesVersion, s.Revision)
-	})
+			s.Visible, warehouse.NonNilTexts(s.Proposals), s.TopicVersion, s.RulesVersion, s.Revision,
+		}
+	}))
 }
 
 // PublishedTopic is what was last published of a topic: the identity that it has, and the version of the

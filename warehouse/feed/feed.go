@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -42,9 +41,9 @@ func NewFeed(w *warehouse.Warehouse) Feed { return Feed{w} }
 // WriteProgress records up to which revision the feed includes items, by a rules version.
 func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
 	return warehouse.InsertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context, contracts)",
-		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
-			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context, p.Contracts)
-		})
+		fmt.Sprintf("write feed progress of %d items", len(items)), warehouse.Values(items, func(p FeedProgress) []any {
+			return []any{string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context, p.Contracts}
+		}))
 }
 
 // PendingProposals returns the proposals that the feed does not include at their

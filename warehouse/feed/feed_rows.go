@@ -2,12 +2,7 @@ package feed
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/cespare/xxhash/v2"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -71,10 +66,7 @@ func (f Feed) ReplaceEvents(
 ) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, 2*len(rows))
 	for _, row := range rows {
-		fingerprint, err := rowFingerprint(row)
-		if err != nil {
-			return nil, err
-		}
+		fingerprint := record.Fingerprint(row)
 		for basis, at := range map[string]governance.Timestamp{
 			string(query.EventTimeOccurred): row.EventTimeMs, string(query.EventTimeDiscovered): row.DiscoveredAt,
 		} {
@@ -106,13 +98,9 @@ func (f Feed) ReplaceSignals(
 ) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, len(rows))
 	for _, row := range rows {
-		fingerprint, err := rowFingerprint(row)
-		if err != nil {
-			return nil, err
-		}
 		key := feedRowKey{at: row.DetectedAt, id: row.SignalID}
 		values := func() []any { return row.values(key) }
-		derived = append(derived, derivedRow{row.Item, key, row.DAOID, fingerprint, values})
+		derived = append(derived, derivedRow{row.Item, key, row.DAOID, record.Fingerprint(row), values})
 	}
 	gone := func(r StoredFeedRow) []any {
 		row := FeedSignal{Item: r.Item, Ref: r.Ref}
@@ -165,15 +153,7 @@ func (f Feed) writeRows(
 	for _, row := range removed {
 		values = append(values, append(gone(row), uint64(0), revision, uint8(1)))
 	}
-	return warehouse.InsertRows(ctx, f.w, sqlText(statement), "write feed rows", values, func(insert driver.Batch, row []any) error { return insert.Append(row...) })
-}
-
-func rowFingerprint(row any) (uint64, error) {
-	content, err := msgpack.Marshal(row)
-	if err != nil {
-		return 0, fmt.Errorf("fingerprint of a row: %w", err)
-	}
-	return xxhash.Sum64(content), nil
+	return warehouse.InsertRows(ctx, f.w, sqlText(statement), "write feed rows", values)
 }
 
 type feedDiff struct {

@@ -3,10 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/cespare/xxhash/v2"
-	"github.com/vmihailenco/msgpack/v5"
+	"slices"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -35,13 +32,9 @@ type ListedProposal struct {
 }
 
 // Fingerprint returns a hash of all fields except Revision.
-func (p ListedProposal) Fingerprint() (uint64, error) {
+func (p ListedProposal) Fingerprint() uint64 {
 	p.Revision = 0
-	content, err := msgpack.Marshal(&p)
-	if err != nil {
-		return 0, fmt.Errorf("fingerprint of %s: %w", p.Key, err)
-	}
-	return xxhash.Sum64(content), nil
+	return record.Fingerprint(&p)
 }
 
 // ListedVersion identifies the listed version of a proposal.
@@ -77,52 +70,40 @@ func listed(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) 
 
 // WriteListed writes changed proposals with the names by which searches find them.
 func WriteListed(ctx context.Context, w *warehouse.Warehouse, proposals []ListedProposal) error {
+	var names, titles, rows [][]any
+	for _, p := range proposals {
+		at := []any{descendingTime(p.CreatedAt), string(p.Key), string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider)}
+		for _, name := range p.Names() {
+			names = append(names, append([]any{name.hash()}, at...))
+		}
+		if title := governance.NormalizeTitle(p.Title); title != "" {
+			titles = append(titles, slices.Concat([]any{runeCount(title)}, at, []any{title}))
+		}
+		rows = append(rows, p.values())
+	}
 	// Entries are written before the rows that they refer to: an entry without a row is ignored.
+	operation := fmt.Sprintf("list %d proposals", len(proposals))
 	for _, table := range []struct {
 		insert string
-		add    func(driver.Batch, ListedProposal) error
+		rows   [][]any
 	}{
-		{"listed_proposal_insert_names", addNames},
-		{"listed_proposal_insert_titles", addTitle},
-		{"listed_proposal_insert", addListed},
+		{"listed_proposal_insert_names", names},
+		{"listed_proposal_insert_titles", titles},
+		{"listed_proposal_insert", rows},
 	} {
-		operation := fmt.Sprintf("list %d proposals", len(proposals))
-		if err := warehouse.InsertRows(ctx, w, sqlText(table.insert), operation, proposals, table.add); err != nil {
+		if err := warehouse.InsertRows(ctx, w, sqlText(table.insert), operation, table.rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func addListed(batch driver.Batch, p ListedProposal) error {
-	fingerprint, err := p.Fingerprint()
-	if err != nil {
-		return err
-	}
-	return batch.Append(
+func (p ListedProposal) values() []any {
+	return []any{
 		string(p.Ref[:]), string(p.Key), p.Identity.DAOID, string(p.Identity.Provider), p.SourceID, p.Identity.ExternalID,
 		p.Title, p.SourceURL, p.DiscussionURL, p.ProposerID,
 		string(p.Lifecycle), string(p.Outcome), string(p.Coverage), p.Flagged,
 		warehouse.TimeOrUnknown(p.CreatedAt), warehouse.TimeOrUnknown(p.UpdatedAt), warehouse.TimeOrUnknown(p.StartAt), warehouse.TimeOrUnknown(p.EndAt),
-		fingerprint, p.Revision)
-}
-
-func addNames(batch driver.Batch, p ListedProposal) error {
-	for _, name := range p.Names() {
-		err := batch.Append(name.hash(), descendingTime(p.CreatedAt), string(p.Key),
-			string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider))
-		if err != nil {
-			return err
-		}
+		p.Fingerprint(), p.Revision,
 	}
-	return nil
-}
-
-func addTitle(batch driver.Batch, p ListedProposal) error {
-	title := governance.NormalizeTitle(p.Title)
-	if title == "" {
-		return nil
-	}
-	return batch.Append(runeCount(title), descendingTime(p.CreatedAt), string(p.Key),
-		string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider), title)
 }

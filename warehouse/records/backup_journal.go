@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/warehouse"
 )
 
@@ -18,9 +16,7 @@ const (
 // RecordBackup records that a backup was made or restored.
 func RecordBackup(ctx context.Context, w *warehouse.Warehouse, kind, name string, rows, bytes uint64) error {
 	return warehouse.InsertRows(ctx, w, "INSERT INTO backups (kind, name, row_count, bytes)", "record "+kind,
-		[]string{name}, func(insert driver.Batch, name string) error {
-			return insert.Append(kind, name, rows, bytes)
-		})
+		[][]any{{kind, name, rows, bytes}})
 }
 
 // LastBackup returns when an entry of a kind was last recorded; the zero time for never.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 
@@ -60,9 +59,9 @@ func WriteBallotGaps(ctx context.Context, w *warehouse.Warehouse, run Import, ga
 
 func insertBallotGaps(ctx context.Context, w *warehouse.Warehouse, run Import, gaps map[BallotGap]bool, at time.Time) error {
 	return warehouse.InsertRows(ctx, w, "INSERT INTO ballot_gaps (proposal_ref, last_ballot, open, import_id, version)", "write gaps of ballots",
-		slices.Collect(maps.Keys(gaps)), func(insert driver.Batch, gap BallotGap) error {
-			return insert.Append(string(gap.Proposal[:]), gap.LastBallot, gaps[gap], run.ID, uint64(at.UnixMicro()))
-		})
+		warehouse.Values(slices.Collect(maps.Keys(gaps)), func(gap BallotGap) []any {
+			return []any{string(gap.Proposal[:]), gap.LastBallot, gaps[gap], run.ID, uint64(at.UnixMicro())}
+		}))
 }
 
 // UnreadBallots are the gaps of an import that has ballots to read, by their proposals: an import that is killed

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
@@ -155,10 +154,9 @@ func writeBatch(ctx context.Context, w *warehouse.Warehouse, operation string, b
 	hashes := warehouse.Values(refs, func(ref record.RefHash) string { return string(ref[:]) })
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
 	named, voted, voters := b.changes.splitVoters()
-	return warehouse.InsertRows(ctx, w, sqlText("batch_insert"),
-		operation, []batch{b}, func(insert driver.Batch, b batch) error {
-			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion, named, voted, voters, b.changes.Names)
-		})
+	return warehouse.InsertRows(ctx, w, sqlText("batch_insert"), operation, [][]any{{
+		b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion, named, voted, voters, b.changes.Names,
+	}})
 }
 
 // CommittedBatch is a batch whose records a publisher may read.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -92,13 +90,15 @@ func FollowCursors(ctx context.Context, w *warehouse.Warehouse, upstream string)
 // WriteFollowCursors writes cursors. A later one replaces an earlier one with the same key.
 func WriteFollowCursors(ctx context.Context, w *warehouse.Warehouse, cursors []FollowCursor) error {
 	return warehouse.InsertRows(ctx, w, sqlText("follow_cursor_insert"), "write the cursors of followed sources",
-		cursors, func(insert driver.Batch, c FollowCursor) error {
+		warehouse.Values(cursors, func(c FollowCursor) []any {
 			covered := make([][]any, len(c.Covered))
 			for i, interval := range c.Covered {
 				covered[i] = []any{interval.First, interval.Last}
 			}
-			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Poller, c.Position, covered, string(c.State), c.Done, c.Total,
+			return []any{
+				c.Upstream, string(c.Provider), c.SourceID, c.Poller, c.Position, covered, string(c.State), c.Done, c.Total,
 				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Reorgs, c.Lacks,
-				w.FollowVersion.Next())
-		})
+				w.FollowVersion.Next(),
+			}
+		}))
 }

@@ -3,8 +3,6 @@ package records
 import (
 	"context"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -36,8 +34,7 @@ func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string)
 // WriteFollowedItems writes items. A later one replaces an earlier one with the same key.
 func WriteFollowedItems(ctx context.Context, w *warehouse.Warehouse, items []FollowedItem) error {
 	return warehouse.InsertRows(ctx, w, "INSERT INTO followed_items (upstream, provider, source_id, item_id, note, version)", "write followed items",
-		items, func(insert driver.Batch, item FollowedItem) error {
-			return insert.Append(item.Upstream, string(item.Provider), item.SourceID, item.ItemID, item.Note,
-				w.FollowVersion.Next())
-		})
+		warehouse.Values(items, func(item FollowedItem) []any {
+			return []any{item.Upstream, string(item.Provider), item.SourceID, item.ItemID, item.Note, w.FollowVersion.Next()}
+		}))
 }

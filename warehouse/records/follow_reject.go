@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -68,9 +66,9 @@ func WriteFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []F
 
 func insertFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []FollowReject) error {
 	return warehouse.InsertRows(ctx, w, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, reason, text, at)", "write rejected items",
-		rejects, func(insert driver.Batch, r FollowReject) error {
-			return insert.Append(r.Upstream, string(r.Provider), r.SourceID, r.ItemID, r.Reason, r.Text, r.At)
-		})
+		warehouse.Values(rejects, func(r FollowReject) []any {
+			return []any{r.Upstream, string(r.Provider), r.SourceID, r.ItemID, r.Reason, r.Text, r.At}
+		}))
 }
 
 // ResolveFollowRejects marks the rejected items of an upstream that were read as records at a

@@ -65,9 +65,7 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 	}
 	c := comparison{changes: NewChangeSet(), firstVersion: uint64(time.Now().UnixMicro())}
 	for i := range parts {
-		if err := c.compare(&parts[i], open, run); err != nil {
-			return Counts{}, err
-		}
+		c.compare(&parts[i], open, run)
 	}
 	if len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && !slices.ContainsFunc(parts, part.hasRows) {
 		return c.counts, nil
@@ -221,13 +219,9 @@ type comparison struct {
 
 // compare selects the new and changed records of a part and gives each a version later than its stored one. An
 // unchanged record of an import with an open batch is a change too: that import may have died before its commit.
-func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error {
+func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) {
 	for i, r := range p.records {
-		fingerprint, err := record.Fingerprint(r)
-		if err != nil {
-			return err
-		}
-		key := p.keys[i]
+		fingerprint, key := record.Fingerprint(r), p.keys[i]
 		stored, exists := p.known[key]
 		if exists && stored.fingerprint == fingerprint {
 			c.counts.Unchanged++
@@ -253,7 +247,6 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 		}
 		p.known[key] = stored
 	}
-	return nil
 }
 
 // MaxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one block.

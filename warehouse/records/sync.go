@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
@@ -35,7 +34,7 @@ func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind re
 	}
 	now := time.Now()
 	err = warehouse.InsertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, as_of, first_ended_at, import_id, lacks)",
-		fmt.Sprintf("mark %s synced", kind), sources, func(insert driver.Batch, source record.SourceRef) error {
+		fmt.Sprintf("mark %s synced", kind), warehouse.Values(sources, func(source record.SourceRef) []any {
 			state, repeated := synced[source]
 			if !repeated {
 				state.EndedAt = now
@@ -43,9 +42,10 @@ func MarkSynced(ctx context.Context, w *warehouse.Warehouse, run Import, kind re
 			if !lacks {
 				state.AsOf = run.AsOf
 			}
-			return insert.Append(
-				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(state.AsOf), state.EndedAt, run.ID, lacks)
-		})
+			return []any{
+				string(source.Provider), source.ID, string(kind), run.ObservedAt, warehouse.TimeOrNull(state.AsOf), state.EndedAt, run.ID, lacks,
+			}
+		}))
 	if err != nil {
 		return err
 	}

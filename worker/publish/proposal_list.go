@@ -48,12 +48,8 @@ func (r *run) newProposalList(ctx context.Context) (*proposalList, error) {
 func (l *proposalList) add(
 	ctx context.Context, daoID string, row pages.ListedProposal, listed map[record.RefHash]pages.ListedVersion,
 ) error {
-	fingerprint, err := row.Fingerprint()
-	if err != nil {
-		return err
-	}
 	current, isListed := listed[row.Ref]
-	same := isListed && current.Fingerprint == fingerprint
+	same := isListed && current.Fingerprint == row.Fingerprint()
 	if same && l.completed != 0 && current.Revision <= l.completed {
 		return nil
 	}
