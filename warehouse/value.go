@@ -20,15 +20,9 @@ func TimeOrNull(stamp *governance.Timestamp) *time.Time {
 }
 
 // NonNilDecimals returns the value of an array column. The driver rejects a nil slice.
-func NonNilDecimals(numbers []decimal.Decimal) any {
-	if numbers == nil {
-		return noDecimals
-	}
-	return numbers
+func NonNilDecimals(numbers []decimal.Decimal) []decimal.Decimal {
+	return append([]decimal.Decimal{}, numbers...)
 }
-
-// noDecimals is shared because nearly every ballot has two empty arrays.
-var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // NonNilTexts returns the value of an array column. The driver rejects a nil slice.
 func NonNilTexts[Text ~string](values []Text) []string {
@@ -45,14 +39,6 @@ func TextOrEmpty[Text ~string](text *Text) string {
 		return ""
 	}
 	return string(*text)
-}
-
-// BoolNumber returns 1 for true: a parameter of a statement is no Bool.
-func BoolNumber(b bool) uint8 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // unknownTime represents an unknown time in sorted_ballots. It is earlier than every known time.

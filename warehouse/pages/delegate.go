@@ -194,9 +194,9 @@ func ListVoterDelegations(ctx context.Context, w *warehouse.Warehouse, q query.V
 	}
 	args := []any{
 		clickhouse.Named("voter", string(q.Voter)), clickhouse.Named("limit", q.Limit),
-		clickhouse.Named("all", warehouse.BoolNumber(q.DAOID == "")), clickhouse.Named("scopes", append([]string{}, scopes.ByDAO[q.DAOID]...)),
-		clickhouse.Named("given", warehouse.BoolNumber(q.Direction != query.DelegationsReceived)),
-		clickhouse.Named("received", warehouse.BoolNumber(q.Direction != query.DelegationsGiven)),
+		clickhouse.Named("all", q.DAOID == ""), clickhouse.Named("scopes", append([]string{}, scopes.ByDAO[q.DAOID]...)),
+		clickhouse.Named("given", q.Direction != query.DelegationsReceived),
+		clickhouse.Named("received", q.Direction != query.DelegationsGiven),
 	}
 	condition := "1"
 	if at := q.After; at != nil {

@@ -22,10 +22,7 @@ func topicPlace(order query.TopicOrder, p query.TopicPosition) (expression strin
 	case query.TopicsByUpdate:
 		expression = "ifNull(toUnixTimestamp64Milli(updated_at), -1)"
 	}
-	if p.At == nil {
-		return expression, -1
-	}
-	return expression, int64(*p.At)
+	return expression, orderedTime(p.At)
 }
 
 // ListTopics returns the first q.Limit visible topics after q.After that q selects.
@@ -37,19 +34,11 @@ func ListTopics(ctx context.Context, w *warehouse.Warehouse, q query.Topics) ([]
 	order, place := topicPlace(q.Order, after)
 	return warehouse.Find[governance.ForumTopic](ctx, w, "read a page of topics", fmt.Sprintf(sqlText("topic_page"), order),
 		clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
-		clickhouse.Named("has_related", warehouse.BoolNumber(q.Related != nil)),
-		clickhouse.Named("related", warehouse.BoolNumber(q.Related != nil && *q.Related)),
-		clickhouse.Named("has_from", warehouse.BoolNumber(q.UpdatedFrom != nil)),
-		clickhouse.Named("from", milliseconds(q.UpdatedFrom)),
-		clickhouse.Named("has_to", warehouse.BoolNumber(q.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(q.UpdatedTo)),
+		clickhouse.Named("has_related", q.Related != nil),
+		clickhouse.Named("related", q.Related != nil && *q.Related),
+		clickhouse.Named("has_from", q.UpdatedFrom != nil),
+		clickhouse.Named("from", orderedTime(q.UpdatedFrom)),
+		clickhouse.Named("has_to", q.UpdatedTo != nil), clickhouse.Named("to", orderedTime(q.UpdatedTo)),
 		clickhouse.Named("least", uint64(max(q.MinReplies, 0))), clickhouse.Named("after_key", string(after.Key)),
 		clickhouse.Named("after_place", place), clickhouse.Named("limit", q.Limit))
-}
-
-// milliseconds returns a time in milliseconds since the Unix epoch; 0 for nil.
-func milliseconds(stamp *governance.Timestamp) int64 {
-	if stamp == nil {
-		return 0
-	}
-	return int64(*stamp)
 }

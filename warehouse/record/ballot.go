@@ -72,7 +72,4 @@ func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
 func (*Ballot) Kind() Kind { return KindBallot }
 
 // Key returns the proposal's hash, the voter and the id of the vote.
-func (b *Ballot) Key() Key { return b.keyOn(b.Proposal.Hash().text()) }
-
-// keyOn is Key with the hash of the proposal.
-func (b *Ballot) keyOn(proposal string) Key { return Key{proposal, b.Voter, b.VoteID} }
+func (b *Ballot) Key() Key { return Key{b.Proposal.Hash().text(), b.Voter, b.VoteID} }

@@ -53,25 +53,6 @@ type Record interface {
 // Key has the values of a table's sorting key. Those beyond its columns are empty.
 type Key [3]string
 
-// Keys returns the keys of records. Ballots on one proposal mostly follow each other: the proposal is hashed once.
-func Keys(records []Record) []Key {
-	keys := make([]Key, len(records))
-	var proposal ProposalRef
-	var hash string
-	for i, r := range records {
-		ballot, is := r.(*Ballot)
-		if !is {
-			keys[i] = r.Key()
-			continue
-		}
-		if hash == "" || ballot.Proposal != proposal {
-			proposal, hash = ballot.Proposal, ballot.Proposal.Hash().text()
-		}
-		keys[i] = ballot.keyOn(hash)
-	}
-	return keys
-}
-
 // SourceRef identifies an upstream source: a space, an organization, a Governor or a forum.
 type SourceRef struct {
 	Provider governance.Provider

@@ -114,7 +114,7 @@ func readStored(ctx context.Context, w *warehouse.Warehouse, records []record.Re
 		if len(byKind[kind]) == 0 {
 			continue
 		}
-		p := part{records: byKind[kind], keys: record.Keys(byKind[kind])}
+		p := part{records: byKind[kind], keys: warehouse.Values(byKind[kind], record.Record.Key)}
 		if p.table, err = tableOf(kind); err != nil {
 			return nil, err
 		}

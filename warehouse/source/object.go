@@ -51,11 +51,6 @@ type line struct {
 	// host is the forum's host, for formats whose lines do not state it.
 	host    string
 	members []member
-	texts   texts
-	// ballots are those to be used next, and ballotChunk how many are allocated at once; 0
-	// means each alone.
-	ballots     []record.Ballot
-	ballotChunk int
 	// reason is why the line is rejected; empty while it is valid.
 	reason string
 }
@@ -105,16 +100,6 @@ func repeatedName(members []member) (name string, twice bool) {
 		}
 	}
 	return "", false
-}
-
-// newBallot returns an empty ballot.
-func (l *line) newBallot() *record.Ballot {
-	if len(l.ballots) == 0 {
-		l.ballots = make([]record.Ballot, max(l.ballotChunk, 1))
-	}
-	ballot := &l.ballots[0]
-	l.ballots = l.ballots[1:]
-	return ballot
 }
 
 // object is a JSON object. The zero object has no fields.

@@ -24,9 +24,6 @@ import (
 // DefaultMaxLineBytes is the default maximum length of a line: 8 MiB, far above the longest texts.
 const DefaultMaxLineBytes = 8 << 20
 
-// ballotChunk is how many ballots of a file are allocated at once.
-const ballotChunk = 32
-
 // Reader reads the records of one file. Only BytesRead may be called concurrently.
 type Reader struct {
 	file   File
@@ -52,15 +49,11 @@ func Open(file File, maxLine int) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{
+	return &Reader{
 		file: file, format: format, stream: from,
 		lines: lines{from: from.text, limit: lineLimit(maxLine)},
 		line:  line{host: file.Host},
-	}
-	if format != nil && format.kind == record.KindBallot {
-		r.line.texts.size, r.line.ballotChunk = textChunk, ballotChunk
-	}
-	return r, nil
+	}, nil
 }
 
 // Next returns the next record. The error is io.EOF after the last record. A

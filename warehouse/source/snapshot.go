@@ -76,11 +76,10 @@ func readScores(list value) []decimal.Decimal {
 }
 
 func readSnapshotVote(in object) record.Record {
-	ballot := in.line.newBallot()
-	*ballot = record.Ballot{
+	ballot := &record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Snapshot,
-			ExternalID: in.get("proposal").object().get("id").sharedIdentifier(),
+			ExternalID: in.get("proposal").object().get("id").proposalID(),
 		},
 		VoteID: in.get("id").identifier(),
 		Voter:  governance.VoterIdentity(in.get("voter").identifier()),

@@ -157,11 +157,10 @@ func addStatedVotes(voters value, proposal *record.Proposal) {
 
 // readTallyVote reads a vote on a Governor's proposal as Tally's API publishes it.
 func readTallyVote(in object) record.Record {
-	ballot := in.line.newBallot()
-	*ballot = record.Ballot{
+	ballot := &record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Tally,
-			ExternalID: in.get("proposal").object().get("id").sharedIdentifier(),
+			ExternalID: in.get("proposal").object().get("id").proposalID(),
 		},
 		VoteID:  in.get("id").identifier(),
 		Voter:   governance.VoterIdentity(in.get("voter").object().get("address").identifier()),

@@ -130,7 +130,7 @@ func (v value) rawText() string {
 	if !v.is(typeString) {
 		return ""
 	}
-	return v.line.texts.of(unescape(v.json))
+	return string(unescape(v.json))
 }
 
 // texts returns an array of strings unchanged. An empty array is nil.
@@ -149,23 +149,7 @@ func (v value) identifier() string {
 	if !v.require(typeString) {
 		return ""
 	}
-	return v.checkIdentifier(v.rawText())
-}
-
-// sharedIdentifier is identifier for one that lines after another have, such as the id of the
-// proposal that they are about. They share its memory. It is empty if the line is rejected already.
-func (v value) sharedIdentifier() string {
-	if !v.require(typeString) {
-		return ""
-	}
-	id := v.checkIdentifier(v.line.texts.again(unescape(v.json)))
-	if v.line.reason != "" {
-		return "" // of two ids, either may be meant
-	}
-	return id
-}
-
-func (v value) checkIdentifier(id string) string {
+	id := v.rawText()
 	switch {
 	case strings.TrimSpace(id) == "":
 		v.reject("is empty; want an identifier")
@@ -173,6 +157,15 @@ func (v value) checkIdentifier(id string) string {
 		v.reject("has %d bytes; want an identifier of at most %d", len(id), maxIdentifier)
 	case hasControl(id):
 		v.rejectUnlike("an identifier without control characters")
+	}
+	return id
+}
+
+// proposalID is identifier for the proposal that a ballot is on. It is empty if the line is rejected already.
+func (v value) proposalID() string {
+	id := v.identifier()
+	if v.line.reason != "" {
+		return "" // of two ids, either may be meant
 	}
 	return id
 }

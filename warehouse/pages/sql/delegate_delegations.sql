@@ -19,7 +19,7 @@ FROM
     WHERE NOT withdrawn
         AND (delegator = {voter:String}
             OR (scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE has(delegates, {voter:String})))
-        AND ({all:UInt8} = 1 OR scope IN {scopes:Array(String)})
+        AND ({all:Bool} OR scope IN {scopes:Array(String)})
     GROUP BY
         scope,
         delegator
@@ -27,7 +27,7 @@ FROM
 ARRAY JOIN
     current AS delegate,
     if(empty(parts), arrayResize([toDecimal128(1, 18)], length(current), toDecimal128(1, 18)), arrayMap(part -> toDecimal128(part, 18), parts)) AS share
-WHERE (delegator = {voter:String} AND {given:UInt8} = 1 OR delegate = {voter:String} AND {received:UInt8} = 1)
+WHERE (delegator = {voter:String} AND {given:Bool} OR delegate = {voter:String} AND {received:Bool})
     AND %s
 ORDER BY
     -ifNull(toUnixTimestamp64Milli(since), -1),

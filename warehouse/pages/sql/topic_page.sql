@@ -34,9 +34,9 @@ WHERE (topic.host, topic.external_id) GLOBAL IN
         WHERE visible
             AND ({dao:String} = '' OR dao_id = {dao:String})
             AND ({provider:String} = '' OR provider = {provider:String})
-            AND ({has_related:UInt8} = 0 OR related = {related:UInt8})
-            AND ({has_from:UInt8} = 0 OR toUnixTimestamp64Milli(updated_at) >= {from:Int64})
-            AND ({has_to:UInt8} = 0 OR toUnixTimestamp64Milli(updated_at) < {to:Int64})
+            AND (NOT {has_related:Bool} OR related = {related:Bool})
+            AND (NOT {has_from:Bool} OR toUnixTimestamp64Milli(updated_at) >= {from:Int64})
+            AND (NOT {has_to:Bool} OR toUnixTimestamp64Milli(updated_at) < {to:Int64})
             AND replies >= {least:UInt64}
     )
     WHERE {after_key:String} = '' OR (place, topic_key) < ({after_place:Int64}, {after_key:String})
