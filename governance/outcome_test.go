@@ -40,6 +40,15 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 	}
 }
 
+// labeled returns choices with labels.
+func labeled(labels []string) []governance.Choice {
+	choices := make([]governance.Choice, len(labels))
+	for i, label := range labels {
+		choices[i].Label = label
+	}
+	return choices
+}
+
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -67,12 +76,8 @@ func TestDecide(t *testing.T) {
 		{"an election", []string{"Alice", "Bob"}, []string{"2", "1"}, true, governance.Unknown},
 		{"an election without a quorum", []string{"Alice", "Bob"}, []string{"2", "1"}, false, governance.Unknown},
 	} {
-		choices := make([]governance.Choice, len(test.labels))
-		for i, label := range test.labels {
-			choices[i].Label = label
-		}
 		quorum := &governance.Quorum{Reached: &test.quorum, Type: governance.QuorumOfApproval}
-		check.Want(t, test.outcome, governance.Decide(governance.SingleChoice, choices, nums(test.scores...), quorum), test.name)
+		check.Want(t, test.outcome, governance.Decide(governance.SingleChoice, labeled(test.labels), nums(test.scores...), quorum), test.name)
 	}
 }
 
@@ -105,11 +110,7 @@ func TestChoicesMeanWhatTheOtherChoicesLeave(t *testing.T) {
 		{governance.Basic, []string{"Yes, pass", "Against", "Pass"}, []governance.Verdict{a, r, b}},
 		{governance.Basic, []string{"No", "Yes", "For"}, []governance.Verdict{a, r, b}},
 	} {
-		choices := make([]governance.Choice, len(test.labels))
-		for i, label := range test.labels {
-			choices[i].Label = label
-		}
-		if got := governance.Verdicts(test.vote, choices); !slices.Equal(got, test.want) {
+		if got := governance.Verdicts(test.vote, labeled(test.labels)); !slices.Equal(got, test.want) {
 			t.Errorf("%s vote on %q: got %v, want %v", test.vote, test.labels, got, test.want)
 		}
 	}

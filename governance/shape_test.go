@@ -55,21 +55,3 @@ func checkNames(t *testing.T, shape reflect.Type, checked map[reflect.Type]bool)
 		checkNames(t, field.Type, checked)
 	}
 }
-
-func TestCoveragesListsEveryCoverageOnce(t *testing.T) {
-	t.Parallel()
-	seen := map[governance.Coverage]bool{}
-	for _, coverage := range governance.Coverages() {
-		seen[coverage] = true
-	}
-	for _, coverage := range []governance.Coverage{
-		governance.Complete, governance.Partial, governance.Backfilling, governance.CoverageUnavailable,
-	} {
-		if !seen[coverage] {
-			t.Errorf("%s is not listed", coverage)
-		}
-	}
-	if len(seen) != len(governance.Coverages()) {
-		t.Errorf("got %v, want each once", governance.Coverages())
-	}
-}

@@ -112,13 +112,6 @@ func TestEveryOrderHasAPosition(t *testing.T) {
 	check.WantSame(t, "orders that are tested", want, tested)
 }
 
-func TestPositionsSurviveACursor(t *testing.T) {
-	t.Parallel()
-	for _, list := range orders() {
-		wantSame(t, list.want)
-	}
-}
-
 // wantSame compares a position with what a cursor returns of it.
 func wantSame(t *testing.T, position any) {
 	t.Helper()
@@ -140,6 +133,9 @@ func FuzzPositionsSurviveACursor(f *testing.F) {
 		for _, position := range []any{
 			query.BallotPosition{Power: governance.Decimal(text), At: at, Voter: text},
 			query.DAOPosition(text),
+			query.DelegatePosition{Value: new(governance.Decimal(text)), Delegate: text, Where: text},
+			query.OpenVotePosition{EndAt: at, Proposal: governance.ProposalKey(text)},
+			query.VoterDelegationPosition{Since: at, Where: text, Delegator: text, Delegate: text},
 			query.EventPosition{At: governance.Timestamp(milliseconds), ID: text},
 			query.ProposalPosition{Band: number, At: at, Key: governance.ProposalKey(text)},
 			query.SignalPosition{Score: number, At: at, ID: text},
