@@ -70,7 +70,9 @@ func FindBy[K comparable, V any](ctx context.Context, w *Warehouse, operation, s
 }
 
 // FindGroups is FindBy for keys with several values, in the order of the rows.
-func FindGroups[K comparable, V any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (map[K][]V, error) {
+func FindGroups[K comparable, V any](
+	ctx context.Context, w *Warehouse, operation, sql string, args ...any,
+) (map[K][]V, error) {
 	found := map[K][]V{}
 	return found, EachRow(ctx, w, operation, sql, func(row keyed[K, V]) error {
 		found[row.Key] = append(found[row.Key], row.Value)

@@ -171,31 +171,6 @@ func TestAppendIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestOneBallotPerVoterCounts(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
-	for _, c := range []struct {
-		proposal, first, second string
-		firstAt, secondAt       *governance.Timestamp
-		want                    string
-	}{
-		{"the later one", "v1", "v2", late, early, "1"},
-		{"a dated one before an undated one", "v1", "v2", early, nil, "1"},
-		{"of equal times the greater id", "v9", "v10", early, early, "1"},
-		{"without times the greater id", "va", "vb", nil, nil, "2"},
-	} {
-		appendAll(t, w, ballot(c.proposal, "0xa", c.first, "1", "1", c.firstAt), ballot(c.proposal, "0xa", c.second, "2", "1", c.secondAt))
-		got := tally(t, w, c.proposal)
-		if got.Votes != 1 || got.Choices[c.want].Votes != 1 {
-			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.proposal, got.Votes, got.Choices, c.want)
-		}
-	}
-	// A correction of the cast that counted lets the other one count.
-	appendAll(t, w, ballot("the later one", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
-	env.Want(t, 1, tally(t, w, "the later one").Choices["2"].Votes, "after the correction", "one vote for 2")
-}
-
 func TestVoteTotalsAreExactForEveryFormOfBallot(t *testing.T) {
 	t.Parallel()
 	w := open(t)

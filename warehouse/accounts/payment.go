@@ -31,15 +31,15 @@ func ledgerRevision(p governance.Payment) uint64 {
 
 // WritePayments writes states of payments to the ledger. Writing a state again changes nothing.
 func (a Accounts) WritePayments(ctx context.Context, payments []governance.Payment) error {
-	operation := fmt.Sprintf("write %d payments", len(payments))
-	return warehouse.InsertRows(ctx, a.w, sqlText("payment_insert"), operation, warehouse.Values(payments, func(p governance.Payment) []any {
+	rows := warehouse.Values(payments, func(p governance.Payment) []any {
 		return []any{
 			p.ID, string(p.State), p.RouteID, p.Request, p.Header, p.Payer, p.PayTo, p.Nonce,
 			p.Network, p.Asset, p.Symbol, p.Amount, p.Units,
 			p.ValidBefore.Time(), p.ClaimedAt.Time(), p.ChangedAt.Time(), warehouse.TimeOrNull(p.SettledAt),
 			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), ledgerRevision(p), //nolint:gosec // a small count
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, a.w, sqlText("payment_insert"), fmt.Sprintf("write %d payments", len(payments)), rows)
 }
 
 // PaymentFilter selects payments; its zero value selects all.

@@ -97,12 +97,14 @@ type Delivery struct {
 
 // WriteDeliveries writes states of deliveries. Writing a state again changes nothing.
 func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) error {
-	operation := fmt.Sprintf("write %d deliveries", len(deliveries))
-	return warehouse.InsertRows(ctx, a.w, sqlText("webhook_delivery_insert"), operation, warehouse.Values(deliveries, func(d Delivery) []any {
+	rows := warehouse.Values(deliveries, func(d Delivery) []any {
 		return []any{
-			d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State), d.Attempts, d.QueuedAt, d.DueAt, d.Version,
+			d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State),
+			d.Attempts, d.QueuedAt, d.DueAt, d.Version,
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, a.w, sqlText("webhook_delivery_insert"),
+		fmt.Sprintf("write %d deliveries", len(deliveries)), rows)
 }
 
 // NextDelivery returns the version with which messages of an endpoint are queued again.

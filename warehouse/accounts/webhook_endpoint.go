@@ -71,7 +71,8 @@ func (a Accounts) PutWebhookState(ctx context.Context, e Webhook) error {
 		return err
 	}
 	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
-		"write the state of webhook "+e.ID, [][]any{{e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), version}})
+		"write the state of webhook "+e.ID,
+		[][]any{{e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), version}})
 }
 
 // nextVersion is nextChange for what a table has of an endpoint, in microseconds.

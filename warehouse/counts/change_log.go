@@ -55,7 +55,8 @@ func NewChangeLog(w *warehouse.Warehouse) ChangeLog { return ChangeLog{w} }
 
 // Append adds rows to an epoch.
 func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange) error {
-	return warehouse.InsertRows(ctx, l.w, "INSERT INTO changes (epoch, at_ms, number, kind, key, dao_id, changed_at, revision)", "write changes",
+	return warehouse.InsertRows(ctx, l.w,
+		"INSERT INTO changes (epoch, at_ms, number, kind, key, dao_id, changed_at, revision)", "write changes",
 		warehouse.Values(rows, func(c LoggedChange) []any {
 			revision, _ := strconv.ParseUint(string(c.Revision), 10, 64) // 0 for a mark of a beginning, which has none
 			return []any{epoch, c.AtMs, c.Number, string(c.Kind), c.Key, c.DAOID, c.ChangedAt.Time(), revision}
@@ -89,9 +90,10 @@ func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, 
 // SetPosition replaces a position.
 func (l ChangeLog) SetPosition(ctx context.Context, name string, p ChangePosition) error {
 	return warehouse.InsertRows(ctx, l.w,
-		"INSERT INTO change_positions (name, epoch, restored, format, committed_through, visible_through, revision, lagging_daos)", "write the position of changes",
-		[][]any{{
-			name, p.Epoch, p.Restored, p.Format, p.CommittedThrough, p.VisibleThrough.Time(), p.Revision, warehouse.NonNilTexts(p.LaggingDAOs),
+		"INSERT INTO change_positions (name, epoch, restored, format, committed_through, visible_through, revision, lagging_daos)",
+		"write the position of changes", [][]any{{
+			name, p.Epoch, p.Restored, p.Format, p.CommittedThrough, p.VisibleThrough.Time(),
+			p.Revision, warehouse.NonNilTexts(p.LaggingDAOs),
 		}})
 }
 

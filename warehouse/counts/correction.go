@@ -26,5 +26,6 @@ func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections [
 
 // Corrections returns the newest corrections of each proposal, at most 100, newest first.
 func Corrections(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
-	return warehouse.FindGroups[record.RefHash, Correction](ctx, w, "read corrections", sqlText("correction_by_ref"), warehouse.RefTable(refs))
+	return warehouse.FindGroups[record.RefHash, Correction](ctx, w, "read corrections", sqlText("correction_by_ref"),
+		warehouse.RefTable(refs))
 }

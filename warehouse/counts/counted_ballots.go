@@ -84,7 +84,8 @@ func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, re
 	values, changed := map[record.RefHash]V{}, refs
 	if !voters.tooMany() {
 		var single map[record.RefHash]uint64
-		ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_form"))
+		ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"),
+			sqlText("counted_ballots_form"))
 		repeated := warehouse.ExternalTable("repeated_voters", voters.hashes,
 			func(hash uint64) []any { return []any{hash} }, ext.Column("hash", "UInt64"))
 		values, single, err = read(ctx, w, fmt.Sprintf(sqlText(name), ballots), warehouse.RefTable(refs), repeated)

@@ -18,14 +18,15 @@ func Counterparts(
 	counterparts := map[record.RefHash][]record.RefHash{}
 	if refs != nil {
 		// Nearly always none is linked, and this query takes a fraction of the time that finding pairs takes.
-		linked, err := warehouse.FindOne[bool](ctx, w, "find links of proposals", sqlText("counterpart_any"), warehouse.RefTable(refs))
+		linked, err := warehouse.FindOne[bool](ctx, w, "find links of proposals", sqlText("counterpart_any"),
+			warehouse.RefTable(refs))
 		if err != nil || !linked {
 			return counterparts, err
 		}
 	}
 	type pair struct{ Linking, Linked record.RefHash }
-	pairs, err := warehouse.Find[pair](ctx, w, "find counterparts of proposals", sqlText("counterpart"), warehouse.RefTable(refs),
-		clickhouse.Named("every", refs == nil))
+	pairs, err := warehouse.Find[pair](ctx, w, "find counterparts of proposals", sqlText("counterpart"),
+		warehouse.RefTable(refs), clickhouse.Named("every", refs == nil))
 	for _, p := range pairs {
 		counterparts[p.Linking] = append(counterparts[p.Linking], p.Linked)
 		counterparts[p.Linked] = append(counterparts[p.Linked], p.Linking)

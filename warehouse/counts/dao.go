@@ -51,7 +51,9 @@ func DAOTotalsOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (
 	return findTotals(ctx, w, fmt.Sprintf("sum %d DAOs", len(daoIDs)), sqlText("dao_totals_states"), daoTable(daoIDs))
 }
 
-func findTotals(ctx context.Context, w *warehouse.Warehouse, operation, states string, args ...any) (map[string]DAOTotals, error) {
+func findTotals(
+	ctx context.Context, w *warehouse.Warehouse, operation, states string, args ...any,
+) (map[string]DAOTotals, error) {
 	type row struct {
 		DAOID string
 		DAOTotals

@@ -21,7 +21,8 @@ type ProposalEffects struct {
 func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revision uint64, of []ProposalEffects) error {
 	refs := warehouse.Values(of, func(p ProposalEffects) record.RefHash { return p.ProposalRef })
 	operation := fmt.Sprintf("replace the effects of %d proposals", len(of))
-	stored, err := warehouse.FindBy[record.RefHash, ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), warehouse.RefTable(refs))
+	stored, err := warehouse.FindBy[record.RefHash, ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"),
+		warehouse.RefTable(refs))
 	if err != nil {
 		return err
 	}
@@ -32,8 +33,8 @@ func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revisio
 			changed = append(changed, one)
 		}
 	}
-	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, calls, revision)", operation,
-		warehouse.Values(changed, func(p ProposalEffects) []any {
+	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, calls, revision)",
+		operation, warehouse.Values(changed, func(p ProposalEffects) []any {
 			return []any{string(p.ProposalRef[:]), p.Effects, p.Findings, p.Calls, revision}
 		}))
 }

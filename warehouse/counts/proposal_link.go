@@ -42,19 +42,20 @@ func ProposalLinks(ctx context.Context, w *warehouse.Warehouse, refs []record.Re
 // that have one of the names of links, in order of their titles and keys.
 func LinkedProposals(ctx context.Context, w *warehouse.Warehouse, topics, links []string) ([]ProposalLink, error) {
 	value := func(name string) []any { return []any{name} }
-	return warehouse.Find[ProposalLink](ctx, w, fmt.Sprintf("read the proposals linked to %d topics", len(topics)), sqlText("proposal_link_by_name"),
+	return warehouse.Find[ProposalLink](ctx, w, fmt.Sprintf("read the proposals linked to %d topics", len(topics)),
+		sqlText("proposal_link_by_name"),
 		warehouse.ExternalTable("wanted_discussions", topics, value, warehouse.TextColumn("name")),
 		warehouse.ExternalTable("wanted_links", links, value, warehouse.TextColumn("name")))
 }
 
 // WriteProposalLinks writes links that differ from the published ones.
 func WriteProposalLinks(ctx context.Context, w *warehouse.Warehouse, links []ChangedLink, revision uint64) error {
-	operation := fmt.Sprintf("write %d links", len(links))
-	return warehouse.InsertRows(ctx, w, sqlText("proposal_link_insert"), operation, warehouse.Values(links, func(link ChangedLink) []any {
+	rows := warehouse.Values(links, func(link ChangedLink) []any {
 		topics := slices.DeleteFunc([]string{link.Topic, link.Previous.Topic}, func(name string) bool { return name == "" })
 		names := append(warehouse.NonNilTexts(link.Names), link.Previous.Names...)
 		return []any{
 			string(link.Ref[:]), string(link.Key), link.Title, warehouse.NonNilTexts(link.Names), link.Topic, names, topics, link.Flagged, revision,
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("proposal_link_insert"), fmt.Sprintf("write %d links", len(links)), rows)
 }

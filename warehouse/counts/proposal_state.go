@@ -74,8 +74,7 @@ type ProposalState struct {
 
 // WriteProposalStates writes the states of one publication, in place of earlier revisions.
 func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []ProposalState) error {
-	operation := fmt.Sprintf("write %d proposal states", len(states))
-	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), operation, warehouse.Values(states, func(s ProposalState) []any {
+	rows := warehouse.Values(states, func(s ProposalState) []any {
 		keys, labels, votes, powers := splitChoices(s)
 		months, counts := splitMonths(s.VotedIn)
 		return []any{
@@ -90,7 +89,8 @@ func WriteProposalStates(ctx context.Context, w *warehouse.Warehouse, states []P
 			s.QuorumReached, warehouse.TimeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed,
 			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision,
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("proposal_state_insert"), fmt.Sprintf("write %d proposal states", len(states)), rows)
 }
 
 // splitChoices returns choices and scores as parallel arrays, the form of their columns. What is not known is zero.
@@ -135,7 +135,8 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 		ChoicePowers                  []decimal.Decimal
 		ChoicesScored, ChoicesCounted bool
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), warehouse.RefTable(refs))
+	rows, err := warehouse.Find[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"),
+		warehouse.RefTable(refs))
 	return warehouse.Values(rows, func(r row) ProposalState {
 		r.Choices, r.Bounds = r.Stated()
 		for c := range r.Choices {
@@ -212,7 +213,8 @@ func ProposalsMoved(ctx context.Context, w *warehouse.Warehouse, of []OwnedSourc
 	wanted := warehouse.ExternalTable("wanted_sources", of, func(s OwnedSource) []any {
 		return []any{string(s.Provider), s.ID, s.DAOID, s.Flagged}
 	}, warehouse.TextColumn("provider"), warehouse.TextColumn("source_id"), warehouse.TextColumn("owner_id"), ext.Column("spam", "Bool"))
-	return warehouse.FindGroups[record.SourceRef, record.RefHash](ctx, w, "list proposals moved", sqlText("proposal_state_moved"), wanted)
+	return warehouse.FindGroups[record.SourceRef, record.RefHash](ctx, w, "list proposals moved",
+		sqlText("proposal_state_moved"), wanted)
 }
 
 // UnpublishedProposals counts the proposals that have changed since they were published, or never were.

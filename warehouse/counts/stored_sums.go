@@ -90,7 +90,8 @@ func storedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.Ref
 		Fingerprint uint64
 		voteTotalsRow
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"), warehouse.RefTable(refs))
+	rows, err := warehouse.Find[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"),
+		warehouse.RefTable(refs))
 	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, stored[VoteTotals]) {
 		return r.Ref, stored[VoteTotals]{r.Fingerprint, r.totals()}
 	})
@@ -100,8 +101,7 @@ func storeTotals(
 	ctx context.Context, w *warehouse.Warehouse, counted map[record.RefHash]VoteTotals, fingerprints map[record.RefHash]uint64,
 ) error {
 	operation := fmt.Sprintf("store the vote totals of %d proposals", len(counted))
-	refs := slices.Collect(maps.Keys(counted))
-	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, warehouse.Values(refs, func(ref record.RefHash) []any {
+	rows := warehouse.Values(slices.Collect(maps.Keys(counted)), func(ref record.RefHash) []any {
 		t := counted[ref]
 		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
 		choices = slices.AppendSeq(choices, maps.Keys(t.Forms))
@@ -116,7 +116,8 @@ func storeTotals(
 			warehouse.NonNilTexts(choices), votes, powers, warehouse.NonNilTexts(roots), rootSums,
 			warehouse.TimeOrNull(t.LastVotedAt), t.Undated, t.DayOnly, t.Rounded, months, counts, t.ObservedAt.Time(), t.Recast,
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, rows)
 }
 
 // StoredParticipation is ParticipationOf, but counts only DAOs whose ballots have changed since they were counted.
@@ -139,8 +140,8 @@ func storeParticipation(
 	ctx context.Context, w *warehouse.Warehouse, counted map[string]Participation, fingerprints map[string]uint64,
 ) error {
 	operation := fmt.Sprintf("store the participation in %d DAOs", len(counted))
-	ids := slices.Collect(maps.Keys(counted))
-	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, warehouse.Values(ids, func(id string) []any {
+	rows := warehouse.Values(slices.Collect(maps.Keys(counted)), func(id string) []any {
 		return []any{id, fingerprints[id], counted[id].UniqueVoters, counted[id].Votes}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, rows)
 }

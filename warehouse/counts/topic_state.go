@@ -32,8 +32,7 @@ type TopicState struct {
 
 // WriteTopicStates writes the states of one publication.
 func WriteTopicStates(ctx context.Context, w *warehouse.Warehouse, states []TopicState) error {
-	operation := fmt.Sprintf("write %d topic states", len(states))
-	return warehouse.InsertRows(ctx, w, sqlText("topic_state_insert"), operation, warehouse.Values(states, func(s TopicState) []any {
+	rows := warehouse.Values(states, func(s TopicState) []any {
 		row := s.Row
 		return []any{
 			s.Host, s.ExternalID, string(row.TopicKey), row.Identity.DAOID, string(row.Identity.Provider),
@@ -43,7 +42,8 @@ func WriteTopicStates(ctx context.Context, w *warehouse.Warehouse, states []Topi
 			s.Posts, s.Replies, s.Likes, s.Views, warehouse.TimeOrNull(row.CreatedAt), warehouse.TimeOrNull(row.UpdatedAt),
 			s.Visible, warehouse.NonNilTexts(s.Proposals), s.TopicVersion, s.RulesVersion, s.Revision,
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("topic_state_insert"), fmt.Sprintf("write %d topic states", len(states)), rows)
 }
 
 // PublishedTopic is what was last published of a topic: the identity that it has, and the version of the
@@ -63,7 +63,8 @@ func PublishedTopics(ctx context.Context, w *warehouse.Warehouse, refs []records
 		Category                     string
 		TopicVersion                 uint64
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read published topics", sqlText("topic_state_identities"), records.TopicTable(refs))
+	rows, err := warehouse.Find[row](ctx, w, "read published topics", sqlText("topic_state_identities"),
+		records.TopicTable(refs))
 	return warehouse.Keyed(rows, err, func(r row) (records.TopicRef, PublishedTopic) {
 		return records.TopicRef{Host: r.Host, ExternalID: r.ExternalID}, PublishedTopic{
 			governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}, r.TopicVersion, r.Category,

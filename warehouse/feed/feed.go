@@ -123,8 +123,8 @@ type RecordedType struct {
 
 // RecordedTypes returns the types recorded about the proposals.
 func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
-	types, err := warehouse.Find[RecordedType](ctx, f.w, "read the types recorded about proposals", sqlText("feed_recorded_types"),
-		warehouse.RefTable(refs))
+	types, err := warehouse.Find[RecordedType](ctx, f.w, "read the types recorded about proposals",
+		sqlText("feed_recorded_types"), warehouse.RefTable(refs))
 	return warehouse.Keyed(types, err, func(recorded RecordedType) (RecordedType, bool) { return recorded, true })
 }
 

@@ -51,12 +51,14 @@ func (r StoredFeedRow) key() feedRowKey { return feedRowKey{r.Basis, r.At, r.ID}
 
 // StoredEvents returns the stored events that are derived from the items, two rows for each event.
 func (f Feed) StoredEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	return warehouse.Find[StoredFeedRow](ctx, f.w, "read stored events", sqlText("feed_rows_events"), warehouse.RefTable(items))
+	return warehouse.Find[StoredFeedRow](ctx, f.w, "read stored events", sqlText("feed_rows_events"),
+		warehouse.RefTable(items))
 }
 
 // StoredSignals returns the stored signals that are derived from the items.
 func (f Feed) StoredSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	return warehouse.Find[StoredFeedRow](ctx, f.w, "read stored signals", sqlText("feed_rows_signals"), warehouse.RefTable(items))
+	return warehouse.Find[StoredFeedRow](ctx, f.w, "read stored signals", sqlText("feed_rows_signals"),
+		warehouse.RefTable(items))
 }
 
 // ReplaceEvents makes rows the stored events of some items. stored has all their stored rows. It writes the rows

@@ -88,7 +88,8 @@ func (f Feed) InterimTallies(
 	}
 	milliseconds := warehouse.Values(windows, time.Duration.Milliseconds)
 	return warehouse.FindGroups[record.RefHash, InterimTally](ctx, f.w, "read interim tallies",
-		fmt.Sprintf(sqlText("feed_votes_interim"), sqlText("feed_votes_invalid")), voteTable(votes), clickhouse.Named("windows", milliseconds))
+		fmt.Sprintf(sqlText("feed_votes_interim"), sqlText("feed_votes_invalid")), voteTable(votes),
+		clickhouse.Named("windows", milliseconds))
 }
 
 // QuorumTime is when a vote reached its quorum.

@@ -28,8 +28,8 @@ type ballotRequest struct {
 func smallBallotPages(ctx context.Context, w *warehouse.Warehouse, requests []ballotRequest) ([][]LatestBallot, error) {
 	refs := warehouse.Values(requests, func(r ballotRequest) record.RefHash { return r.ref })
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)
-	ballots, err := countingBy(ctx, w, "read the ballots of several proposals", sql, warehouse.RefTable(refs), maxSharedCasts,
-		func(c *cast) record.RefHash { return c.Ref })
+	ballots, err := countingBy(ctx, w, "read the ballots of several proposals", sql, warehouse.RefTable(refs),
+		maxSharedCasts, func(c *cast) record.RefHash { return c.Ref })
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,8 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		LastVoteAt *governance.Timestamp
 	}
 	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
-	byVoter, err := warehouse.FindBy[string, activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"),
+	byVoter, err := warehouse.FindBy[string, activity](ctx, w, "read how often delegates voted",
+		sqlText("delegate_activity"),
 		warehouse.RefTable(votes), clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
 	return warehouse.Values(rows, func(r delegateRow) governance.Delegate {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]
@@ -89,8 +90,8 @@ func delegatePage(
 ) ([]delegateRow, error) {
 	const inScopes = "scope IN {scopes:Array(String)}"
 	args := []any{
-		warehouse.RefTable(votes), clickhouse.Named("scopes", scopes.ByDAO[q.DAOID]), clickhouse.Named("counted", append([]string{}, scopes.Counted...)),
-		clickhouse.Named("limit", q.Limit),
+		warehouse.RefTable(votes), clickhouse.Named("scopes", scopes.ByDAO[q.DAOID]),
+		clickhouse.Named("counted", append([]string{}, scopes.Counted...)), clickhouse.Named("limit", q.Limit),
 	}
 	votesCast := ""
 	if q.Order == query.DelegatesByActivity {

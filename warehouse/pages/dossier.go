@@ -270,8 +270,8 @@ func ReturningVoters(ctx context.Context, w *warehouse.Warehouse, moments []Mome
 		votes[m.Begins] += m.Votes
 	}
 	fewer := votes[false] >= votes[true] // the voters of these alone are read
-	return warehouse.FindBy[record.RefHash, uint64](ctx, w, "count the returning voters of dossiers", sqlText("dossier_returning"),
-		table, clickhouse.Named("fewer", fewer))
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w, "count the returning voters of dossiers",
+		sqlText("dossier_returning"), table, clickhouse.Named("fewer", fewer))
 }
 
 // LinkedTopic is a forum topic that is linked with a proposal.
@@ -283,7 +283,8 @@ type LinkedTopic struct {
 
 // LinkedTopics returns the topics that are linked with proposals.
 func LinkedTopics(ctx context.Context, w *warehouse.Warehouse, of []record.RefHash) ([]LinkedTopic, error) {
-	return warehouse.Find[LinkedTopic](ctx, w, "find the topics of dossiers", sqlText("dossier_topics"), warehouse.RefTable(of))
+	return warehouse.Find[LinkedTopic](ctx, w, "find the topics of dossiers", sqlText("dossier_topics"),
+		warehouse.RefTable(of))
 }
 
 // VotersOn returns, for each of some voters, the proposals among some that the voter voted on.

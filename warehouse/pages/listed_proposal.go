@@ -48,7 +48,8 @@ type ListedVersion struct {
 func ListedVersions(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	return warehouse.FindBy[record.RefHash, ListedVersion](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), warehouse.RefTable(refs))
+	return warehouse.FindBy[record.RefHash, ListedVersion](ctx, w, "read listed versions",
+		sqlText("listed_proposal_versions"), warehouse.RefTable(refs))
 }
 
 // listed returns the current rows of the proposals. Unlisted and withdrawn ones are missing.

@@ -33,7 +33,8 @@ func listVersionsOfSet(
 		Page uint32
 		rowVersion
 	}
-	places, err := warehouse.Find[row](ctx, w, "read the versions of pages", fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
+	places, err := warehouse.Find[row](ctx, w, "read the versions of pages",
+		fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
 		wantedPages(condition, pages), clickhouse.Named("limit", limit))
 	found := make([]listedRange, len(pages))
 	if err != nil || len(places) == 0 {

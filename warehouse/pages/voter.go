@@ -232,13 +232,15 @@ type votedProposal struct {
 
 // votedProposals returns published proposals. Unpublished and withdrawn ones are missing.
 func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]votedProposal, error) {
-	return warehouse.FindBy[record.RefHash, votedProposal](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), warehouse.RefTable(refs))
+	return warehouse.FindBy[record.RefHash, votedProposal](ctx, w, "read the proposals of votes",
+		sqlText("voter_proposals"), warehouse.RefTable(refs))
 }
 
 // titles returns the titles of the proposals; nil for one without a title. The row of a proposal
 // follows its results: until then, its title comes from its record.
 func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*string, error) {
-	titles, err := warehouse.FindBy[record.RefHash, *string](ctx, w, "read titles", sqlText("proposal_title_by_ref"), warehouse.RefTable(refs))
+	titles, err := warehouse.FindBy[record.RefHash, *string](ctx, w, "read titles", sqlText("proposal_title_by_ref"),
+		warehouse.RefTable(refs))
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
 	if err != nil || len(missing) == 0 {
 		return titles, err

@@ -59,7 +59,8 @@ func Meanings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash
 	if len(refs) == 0 {
 		return map[record.RefHash][]Meaning{}, nil
 	}
-	return warehouse.FindGroups[record.RefHash, Meaning](ctx, w, fmt.Sprintf("read what the actions of %d proposals mean", len(refs)),
+	return warehouse.FindGroups[record.RefHash, Meaning](ctx, w,
+		fmt.Sprintf("read what the actions of %d proposals mean", len(refs)),
 		sqlText("action_meanings"), warehouse.RefTable(refs))
 }
 
@@ -98,6 +99,6 @@ func Actions(ctx context.Context, w *warehouse.Warehouse, of []Proposal) (map[re
 
 // AllActions returns all stored actions, in order, also those no longer stated. They do not name their proposals.
 func AllActions(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]record.Action, error) {
-	return warehouse.FindGroups[record.RefHash, record.Action](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)),
-		sqlText("action_by_ref"), warehouse.RefTable(refs))
+	return warehouse.FindGroups[record.RefHash, record.Action](ctx, w,
+		fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), warehouse.RefTable(refs))
 }

@@ -40,6 +40,6 @@ func WaitingBallots(ctx context.Context, w *warehouse.Warehouse) (uint64, error)
 // without any are missing. It reads the primary key alone and may count a ballot with two
 // stored versions twice.
 func Casts(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	return warehouse.FindBy[record.RefHash, uint64](ctx, w, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)),
-		sqlText("ballot_casts"), warehouse.RefTable(refs))
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w,
+		fmt.Sprintf("count the ballots cast on %d proposals", len(refs)), sqlText("ballot_casts"), warehouse.RefTable(refs))
 }

@@ -229,7 +229,8 @@ func PendingVoters(
 // or were committed after since.
 func Arriving(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash, sources []record.SourceRef, since time.Time) (bool, error) {
 	providers, ids := splitRefs(sources)
-	return warehouse.FindOne[bool](ctx, w, "look for arriving records", sqlText("batch_arriving"), warehouse.RefTable(refs),
+	return warehouse.FindOne[bool](ctx, w, "look for arriving records", sqlText("batch_arriving"),
+		warehouse.RefTable(refs),
 		clickhouse.Named("since", since.UnixMicro()), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
 }
 

@@ -75,12 +75,13 @@ func TimelockLogs(ctx context.Context, w *warehouse.Warehouse, chainID uint64, g
 
 // WriteChainLogs writes logs. A later one replaces an earlier one with the same key and place.
 func WriteChainLogs(ctx context.Context, w *warehouse.Warehouse, logs []ChainLog) error {
-	return warehouse.InsertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", warehouse.Values(logs, func(l ChainLog) []any {
+	rows := warehouse.Values(logs, func(l ChainLog) []any {
 		return []any{
 			l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,
 			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, w.FollowVersion.Next(),
 		}
-	}))
+	})
+	return warehouse.InsertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", rows)
 }
 
 // UnreadChainLog counts standing logs of a Governor that came to no record: those about no

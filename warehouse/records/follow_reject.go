@@ -76,7 +76,8 @@ func insertFollowRejects(ctx context.Context, w *warehouse.Warehouse, rejects []
 func ResolveFollowRejects(ctx context.Context, w *warehouse.Warehouse, upstream string, items []FollowReject, at time.Time) (int, error) {
 	read := warehouse.ExternalTable("read_items", items,
 		func(r FollowReject) []any { return []any{r.SourceID, record.Clip(r.ItemID, MaxRejectID)} }, warehouse.TextColumn("source_id"), warehouse.TextColumn("item_id"))
-	resolved, err := warehouse.Find[FollowReject](ctx, w, "read rejected items", sqlText("follow_reject_open"), read, upstream, at.UnixMilli())
+	resolved, err := warehouse.Find[FollowReject](ctx, w, "read rejected items", sqlText("follow_reject_open"), read,
+		upstream, at.UnixMilli())
 	if err != nil || len(resolved) == 0 {
 		return 0, err
 	}

@@ -46,7 +46,8 @@ func HeldSources(ctx context.Context, w *warehouse.Warehouse, refs []record.RefH
 		return map[record.RefHash]record.SourceRef{}, nil
 	}
 	operation := fmt.Sprintf("read the sources of %d proposals", len(refs))
-	return warehouse.FindBy[record.RefHash, record.SourceRef](ctx, w, operation, sqlText("held_proposal_source"), warehouse.RefTable(refs))
+	return warehouse.FindBy[record.RefHash, record.SourceRef](ctx, w, operation, sqlText("held_proposal_source"),
+		warehouse.RefTable(refs))
 }
 
 // HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones included, in order of
@@ -62,7 +63,8 @@ func HeldBallots(
 
 // HeldVoters counts the voters with a ballot that is not withdrawn, of the proposals that have any.
 func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	return warehouse.FindBy[record.RefHash, uint64](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)),
+	return warehouse.FindBy[record.RefHash, uint64](ctx, w,
+		fmt.Sprintf("count the voters held of %d proposals", len(refs)),
 		sqlText("held_ballot_voters"), warehouse.RefTable(refs))
 }
 

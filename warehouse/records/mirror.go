@@ -28,11 +28,12 @@ type Mirror struct {
 // when refs is nil. Withdrawn ones are left out.
 func Mirrors(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]Mirror, error) {
 	if refs != nil { // most have none, and finding that out takes a third of the time
-		found, err := warehouse.FindOne[bool](ctx, w, "find links to Governors' proposals", sqlText("mirror_any"), warehouse.RefTable(refs))
+		found, err := warehouse.FindOne[bool](ctx, w, "find links to Governors' proposals", sqlText("mirror_any"),
+			warehouse.RefTable(refs))
 		if err != nil || !found {
 			return nil, err
 		}
 	}
-	return warehouse.Find[Mirror](ctx, w, "find mirrors of Governors' proposals", sqlText("mirror"), warehouse.RefTable(refs),
-		clickhouse.Named("every", refs == nil))
+	return warehouse.Find[Mirror](ctx, w, "find mirrors of Governors' proposals", sqlText("mirror"),
+		warehouse.RefTable(refs), clickhouse.Named("every", refs == nil))
 }

@@ -49,7 +49,9 @@ func NamesStateOf(ctx context.Context, w *warehouse.Warehouse) (NamesState, erro
 }
 
 // voterNames returns the names of the voters that satisfy a condition.
-func voterNames(ctx context.Context, w *warehouse.Warehouse, condition string, args ...any) (map[string]*governance.VoterName, error) {
+func voterNames(
+	ctx context.Context, w *warehouse.Warehouse, condition string, args ...any,
+) (map[string]*governance.VoterName, error) {
 	sql := "SELECT voter, name, toString(source) AS source, verified FROM names FINAL " +
 		"WHERE " + condition + " AND NOT withdrawn AND name != '' ORDER BY voter, origin"
 	stated, err := warehouse.FindGroups[string, governance.VoterName](ctx, w, "read the names of voters", sql, args...)

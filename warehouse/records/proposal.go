@@ -66,7 +66,8 @@ func Proposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHas
 		MilestoneTimes  []*time.Time
 		MilestoneHashes []string
 	}
-	rows, err := warehouse.Find[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"), warehouse.RefTable(refs))
+	rows, err := warehouse.Find[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"),
+		warehouse.RefTable(refs))
 	return warehouse.Values(rows, func(r row) Proposal {
 		r.Title, r.TitleDerived = governance.TitleOrDerived(r.Title, r.Body)
 		if len(r.QuorumChoices) == 0 {

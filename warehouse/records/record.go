@@ -152,7 +152,8 @@ func storedVersions(
 		return known, err
 	}
 	names := strings.Join(t.keyNames(), ", ")
-	rows, err := w.Conn.Query(ctx, fmt.Sprintf(sqlText("record_table_versions"), names, t.kind, names, names, names), keyTable(t.keys, keys))
+	rows, err := w.Conn.Query(ctx, fmt.Sprintf(sqlText("record_table_versions"), names, t.kind, names, names, names),
+		keyTable(t.keys, keys))
 	if err != nil {
 		return nil, err
 	}

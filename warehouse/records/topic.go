@@ -47,7 +47,8 @@ func (t *Topic) Ref() TopicRef { return TopicRef{Host: t.Host, ExternalID: t.Ext
 
 // Topics returns topics in order of their references. Unknown ones are left out.
 func Topics(ctx context.Context, w *warehouse.Warehouse, refs []TopicRef) ([]Topic, error) {
-	return warehouse.Find[Topic](ctx, w, fmt.Sprintf("read %d topics", len(refs)), sqlText("topic_by_ref"), TopicTable(refs))
+	return warehouse.Find[Topic](ctx, w, fmt.Sprintf("read %d topics", len(refs)), sqlText("topic_by_ref"),
+		TopicTable(refs))
 }
 
 // AllTopics returns the reference of every topic, in order.
@@ -76,8 +77,8 @@ func TopicsChanged(ctx context.Context, w *warehouse.Warehouse, forums []Forum, 
 	wanted := warehouse.ExternalTable("wanted_forums", forums, func(f Forum) []any {
 		return []any{f.Host, f.DAOID, f.IDPrefix}
 	}, warehouse.TextColumn("host"), warehouse.TextColumn("dao_id"), warehouse.TextColumn("id_prefix"))
-	return warehouse.Find[TopicRef](ctx, w, fmt.Sprintf("list changed topics of %d forums", len(forums)), sqlText("topic_changed"),
-		wanted, clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("since", since))
+	return warehouse.Find[TopicRef](ctx, w, fmt.Sprintf("list changed topics of %d forums", len(forums)),
+		sqlText("topic_changed"), wanted, clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("since", since))
 }
 
 // TopicsLinked returns the published topics with a link to or from a proposal whose links
