@@ -1,11 +1,8 @@
 package api
 
 import (
-	"encoding/base32"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -152,17 +149,6 @@ func writeJSON(c *fiber.Ctx, status int, body any) error {
 func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 	setCommonHeaders(c, s)
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
-}
-
-// requestIDBytes is the length of the ids that newRequestID makes: 16 bytes in base 32.
-const requestIDBytes = 26
-
-// newRequestID fills id with random letters and digits: unique and fast to make, but not secret.
-func newRequestID(id *[requestIDBytes]byte) {
-	var random [16]byte
-	binary.NativeEndian.PutUint64(random[:8], rand.Uint64()) //nolint:gosec // not secret
-	binary.NativeEndian.PutUint64(random[8:], rand.Uint64()) //nolint:gosec // not secret
-	base32.StdEncoding.WithPadding(base32.NoPadding).Encode(id[:], random[:])
 }
 
 // validRequestID reports whether RequestIDPattern matches.

@@ -107,14 +107,13 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			a.refuse(request, encodedBody())
 			return
 		}
-		s := acquireState(request)
+		s := newState(request)
 		a.admission.rewriteEdgeRequest(request, s)
 		defer func() {
 			if a.draining.Load() {
 				request.SetConnectionClose()
 			}
 			a.admission.setEdgeTimeout(request, s)
-			releaseState(s)
 		}()
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
 			next(request)

@@ -79,7 +79,7 @@ func (r *Reader) Read(routeID string) *Read {
 	ctx.SetRemoteAddr(r.outer.Context().RemoteAddr()) //nolint:forbidigo // fasthttp knows the connection
 	ctx.Request.SetRequestURI(route.Path)             // logs have no ids of a path from here
 	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
-	s := acquireState(ctx)
+	s := newState(ctx)
 	read := &Read{reader: r, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
 	read.c.SetUserContext(r.outer.UserContext())
 	s.id = r.RequestID()
@@ -269,7 +269,6 @@ func (r *Reader) End(delivered bool) {
 		read.end(delivered)
 		outer.limited = outer.limited || read.state.limited // one bucket is enough
 		r.api.app.ReleaseCtx(read.c)
-		releaseState(read.state)
 	}
 	r.reads = nil
 }

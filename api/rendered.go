@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,7 +73,7 @@ func (r *rendered) prepare(route *routes.Route) {
 	r.head = new(fasthttp.ResponseHeader)
 	r.writeHead(r.head, route)
 	r.metaTail = r.meta(r.View.Readiness).append(nil)
-	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: r.View.Readiness}
+	like := requestState{id: rand.Text(), now: time.Unix(0, 0), readiness: r.View.Readiness}
 	r.bodyBytes = len(envelopeStart) + len(r.data) + len(r.appendTail(nil, &like))
 	data, metaTail := r.data, r.metaTail
 	r.packed = sync.OnceValues(func() (*httpcache.Packed, error) {

@@ -1,11 +1,10 @@
 package api
 
 import (
-	"sync"
+	"crypto/rand"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/utils"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
@@ -20,10 +19,8 @@ import (
 // requestState is what is known of one request until after its answer. Every request has exactly one, which stateOf
 // returns; functions below a handler get it as an argument. It must not outlive the request.
 type requestState struct {
-	// id is set by requestID. It is part of the request's memory or of newID: what outlives the request must copy
-	// it.
-	id    string
-	newID [requestIDBytes]byte
+	// id is set by requestID. It may be part of the request's memory: what outlives the request must copy it.
+	id string
 	// fromEdge says that an edge requests permission to answer the request.
 	fromEdge bool
 	// err is the error that was sent; nil for an answer with data.
@@ -77,18 +74,10 @@ type requestState struct {
 
 type requestStateKey struct{}
 
-var states = sync.Pool{New: func() any { return new(requestState) }} //nolint:gochecknoglobals // a pool is a cache of memory
-
-func acquireState(request *fasthttp.RequestCtx) *requestState {
-	s, _ := states.Get().(*requestState)
+func newState(request *fasthttp.RequestCtx) *requestState {
+	s := &requestState{}
 	request.SetUserValue(requestStateKey{}, s)
 	return s
-}
-
-// releaseState lets another request use the memory of a state.
-func releaseState(s *requestState) {
-	*s = requestState{}
-	states.Put(s)
 }
 
 // stateOf returns the state of a request, or makes it for one that fasthttp could not read.
@@ -106,8 +95,7 @@ func (s *requestState) requestID(c *fiber.Ctx) string {
 	if s.id == "" {
 		s.id = c.Get(HeaderRequestID)
 		if !validRequestID(s.id) {
-			newRequestID(&s.newID)
-			s.id = utils.UnsafeString(s.newID[:])
+			s.id = rand.Text()
 		}
 	}
 	return s.id
