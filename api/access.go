@@ -29,7 +29,7 @@ type admission struct {
 func newAdmission(o Options, now func() time.Time) *admission {
 	a := &admission{Options: o, now: now}
 	if rate, bounded := o.Addresses.Rate(); bounded {
-		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
+		a.freePolicy = policyOf(ratelimit.Free, rate)
 	}
 	return a
 }

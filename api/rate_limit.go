@@ -1,16 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/utils"
 
 	"pnyx/access"
 	"pnyx/api/apierror"
@@ -31,38 +29,37 @@ const (
 const monthPolicy = "month"
 
 // setLimitHeaders sets the policies that were applied to the request, of its token or of the client's address, and
-// what is left of them, without allocating. Answers for everyone have them, too: caches do not store these
-// headers.
+// what is left of them. Answers for everyone have them, too: caches do not store these headers.
 func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
-	var room [2][128]byte
 	switch {
 	case s.internal:
 	case s.decided:
 		bucket, month := s.grant.Request.Bucket, s.grant.Quota.Month
-		policy := appendPolicy(room[0][:0], bucket, s.grant.Request.Limits.Rate(bucket))
-		left := appendItem(room[1][:0], string(bucket), 'r', int64(s.grant.Decision.Remaining), 't', s.grant.Decision.ResetAfter)
+		policy := policyOf(bucket, s.grant.Request.Limits.Rate(bucket))
+		left := leftOf(string(bucket), int64(s.grant.Decision.Remaining), s.grant.Decision.ResetAfter)
 		if s.grant.Quota.Limit > 0 {
-			policy = appendItem(append(policy, ", "...), monthPolicy, 'q', s.grant.Quota.Limit, 'w', month.End().Sub(month.Begin))
-			left = appendItem(append(left, ", "...), monthPolicy, 'r', s.grant.Quota.Remaining(), 't', month.End().Sub(s.now))
+			policy += ", " + limitItem(monthPolicy, "q", s.grant.Quota.Limit, "w", month.End().Sub(month.Begin))
+			left += ", " + leftOf(monthPolicy, s.grant.Quota.Remaining(), month.End().Sub(s.now))
 		}
-		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(policy))
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
+		setHeader(c, HeaderRateLimitPolicy, policy)
+		setHeader(c, HeaderRateLimit, left)
 	case s.address != ratelimit.Decision{} && a.freePolicy != "": // a payment takes from a bucket of its own
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
+		setHeader(c, HeaderRateLimit, leftOf(string(ratelimit.Free), int64(s.address.Remaining), s.address.ResetAfter))
 	}
 }
 
-func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
-	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
+func policyOf(bucket ratelimit.Bucket, rate ratelimit.Rate) string {
+	return limitItem(string(bucket), "q", int64(rate.Burst), "w", rate.Window())
 }
 
-// appendItem appends an item of a structured header: a name with a count and a time in seconds as parameters.
-func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
-	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
-	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
-	return strconv.AppendInt(text, int64(apierror.Seconds(d)), 10)
+func leftOf(name string, remaining int64, reset time.Duration) string {
+	return limitItem(name, "r", remaining, "t", reset)
+}
+
+// limitItem is an item of a structured header: a name with a count and a time in seconds as parameters.
+func limitItem(name, countKey string, count int64, timeKey string, d time.Duration) string {
+	return fmt.Sprintf("%q;%s=%d;%s=%d", name, countKey, count, timeKey, apierror.Seconds(d))
 }
 
 func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *apierror.Error {
@@ -125,14 +122,5 @@ func peerOf(c *fiber.Ctx) netip.Addr {
 
 // forwardedFor returns all X-Forwarded-For lines as one list: a proxy may append a line of its own.
 func forwardedFor(c *fiber.Ctx) string {
-	lines := c.Request().Header.PeekAll(fiber.HeaderXForwardedFor)
-	if len(lines) < 2 {
-		return c.Get(fiber.HeaderXForwardedFor)
-	}
-	var all strings.Builder
-	for _, line := range lines {
-		all.WriteByte(',')
-		all.Write(line)
-	}
-	return all.String()
+	return string(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte(",")))
 }
