@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -46,11 +47,11 @@ type call struct {
 func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 	t, known := s.tools[m.Params.Name]
 	if !known {
-		return result{}, wrongParams("there is no tool " + quoted(m.Params.Name))
+		return nil, wrongParams("there is no tool " + quoted(m.Params.Name))
 	}
 	given, problems, ok := texts(m.Params.Arguments, t.params)
 	if !ok {
-		return result{}, wrongParams("arguments must be an object")
+		return nil, wrongParams("arguments must be an object")
 	}
 	return s.perform(c, &call{server: s, tool: t, given: given, problems: problems, payment: paymentOf(m.Params)}), nil
 }
@@ -83,7 +84,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 func (c *call) run() (result, error) {
 	args, failed := api.ParseArguments(c.tool.params, c.given, c.problems)
 	if failed != nil {
-		return result{}, c.reader.Read(c.tool.Routes[0]).Refuse(failed)
+		return nil, c.reader.Read(c.tool.Routes[0]).Refuse(failed)
 	}
 	c.args, c.purchase = args, c.purchaseOf(args)
 	c.chooseWindow()
@@ -92,13 +93,27 @@ func (c *call) run() (result, error) {
 	case errors.Is(err, errPurchased):
 		structured, _ = c.reader.Purchased()
 	case err != nil:
-		return result{}, err
+		return nil, err
 	default:
 		if err := c.reader.Settle(structured); err != nil {
-			return result{}, err
+			return nil, err
 		}
 	}
-	return result{structured: structured, meta: receiptMeta(c.reader.Receipt())}, nil
+	// Once as it is and once as text, for clients that show one or the other.
+	return resultOf(structured, c.reader.Receipt(), string(structured)), nil
+}
+
+// resultOf is the result of a call: JSON, texts, and the receipt of a payment, base64 of its JSON; empty for none.
+func resultOf(structured json.RawMessage, receipt string, texts ...string) result {
+	content := []any{}
+	for _, text := range texts {
+		content = append(content, map[string]any{"type": "text", "text": text})
+	}
+	r := result{"content": content, "structuredContent": structured}
+	if text, err := base64.StdEncoding.DecodeString(receipt); err == nil && receipt != "" {
+		r["_meta"] = map[string]any{metaReceipt: json.RawMessage(text)}
+	}
+	return r
 }
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
@@ -107,9 +122,9 @@ func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 		return paymentRequired(failed, requestID, terms)
 	}
 	text := strings.TrimSpace(string(failed.Code)+": "+apierror.Sentence(failed.Message)+" "+s.advice(failed)) + " (request " + requestID + ")"
-	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
-	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
-	return result{members: members}
+	r := resultOf(encode(failed.Envelope(requestID)), "", text)
+	r["isError"] = true
+	return r
 }
 
 // advice says what a model can do about an error.
@@ -332,8 +347,11 @@ func (o *object) add(key string, value []byte) {
 	o.Write(value)
 }
 
-// end returns the JSON of the object, which has a member.
+// end returns the JSON of the object.
 func (o *object) end() []byte {
+	if o.Len() == 0 {
+		o.WriteByte('{')
+	}
 	o.WriteByte('}')
 	return o.Bytes()
 }

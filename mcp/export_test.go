@@ -1,11 +1,11 @@
 package mcp
 
 // AppendString writes a text as JSON.
-func AppendString(text string) []byte { return appendString(nil, text) }
+func AppendString(text string) []byte { return encode(text) }
 
 // AppendWindow writes a part of a text, which is JSON.
 func AppendWindow(text []byte, offset, limit, room int) []byte {
-	return window{text: text, offset: offset, limit: limit}.append(nil, room)
+	return encode(window{text: text, offset: offset, limit: limit}.part(room))
 }
 
 // ConciseEvidence exports conciseEvidence.

@@ -16,17 +16,6 @@ func encode(value any) []byte {
 	return text
 }
 
-// membersOf returns the JSON of an object without its braces.
-func membersOf(object any) []byte {
-	text := encode(object)
-	return text[1 : len(text)-1]
-}
-
-// appendString appends a text as JSON. The text is valid UTF-8.
-func appendString[Text string | []byte](out []byte, text Text) []byte {
-	return append(out, encode(string(text))...)
-}
-
 // The functions below split valid JSON: every value is passed on as it is.
 
 func elements(array []byte) (all []json.RawMessage) {

@@ -51,20 +51,18 @@ type Options struct {
 
 // Server answers requests to Path. It is safe for concurrent use.
 type Server struct {
-	node                               *api.API
-	origins                            map[string]bool
-	hosts                              map[string]bool
-	tools                              map[string]*tool
-	toolList, promptList, resourceList []byte
-	documents                          []document
+	node      *api.API
+	origins   map[string]bool
+	hosts     map[string]bool
+	tools     map[string]*tool
+	toolList  []listing
+	documents []document
 	// instructions tell a model how to use the tools, and payments whether calls can be paid for.
 	instructions string
 	payments     bool
-	// serverMeta is the member of _meta that names the server in modern results.
-	serverMeta []byte
-	metrics    *metrics
-	tracer     *telemetry.Tracer
-	now        func() time.Time
+	metrics      *metrics
+	tracer       *telemetry.Tracer
+	now          func() time.Time
 }
 
 // New returns a server, which its node answers Path with.
@@ -83,8 +81,7 @@ func New(o Options) *Server {
 	for _, t := range tools {
 		s.tools[t.Name] = t
 	}
-	s.toolList, s.promptList, s.resourceList = listTools(tools, o.Payments), membersOf(map[string]any{"prompts": prompts()}), membersOf(map[string]any{"resources": s.documents})
-	s.serverMeta = membersOf(map[string]any{metaServer: serverInfo()})
+	s.toolList = listTools(tools, o.Payments)
 	s.metrics = newMetrics(o.Metrics, tools)
 	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)
 	return s

@@ -72,18 +72,8 @@ func paymentRequired(failed *apierror.Error, requestID, terms string) result {
 		words = "this call costs what accepts says: sign a payment for it and call again with the same arguments and the payment in " +
 			"_meta[\"" + metaPayment + "\"], or send a partner token in x-service-api-token"
 	}
-	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), structured)
-	members = append(members, `},{"type":"text","text":`...)
-	members = appendString(members, string(failed.Code)+": "+words+". (request "+requestID+")")
-	members = append(append(members, `}],"structuredContent":`...), structured...)
-	return result{members: members, meta: receiptMeta(failed.Headers[x402.HeaderReceipt])}
-}
-
-// receiptMeta returns the member of _meta with a receipt, which is base64 of its JSON.
-func receiptMeta(receipt string) []byte {
-	text, err := base64.StdEncoding.DecodeString(receipt)
-	if receipt == "" || err != nil {
-		return nil
-	}
-	return append([]byte(`"`+metaReceipt+`":`), text...)
+	words = string(failed.Code) + ": " + words + ". (request " + requestID + ")"
+	r := resultOf(structured, failed.Headers[x402.HeaderReceipt], string(structured), words)
+	r["isError"] = true
+	return r
 }

@@ -81,26 +81,26 @@ func getPrompt(p params) (result, *rpcError) {
 	all := prompts()
 	at := slices.IndexFunc(all, func(known prompt) bool { return known.Name == p.Name })
 	if at < 0 {
-		return result{}, wrongParams("there is no prompt " + quoted(p.Name))
+		return nil, wrongParams("there is no prompt " + quoted(p.Name))
 	}
 	given := map[string]string{}
 	if len(p.Arguments) > 0 && json.Unmarshal(p.Arguments, &given) != nil {
-		return result{}, wrongParams("arguments of prompts must be an object of strings")
+		return nil, wrongParams("arguments of prompts must be an object of strings")
 	}
 	var pairs []string
 	for _, argument := range all[at].Arguments {
 		value := cmp.Or(given[argument.Name], argument.initial)
 		if value == "" || len(value) > maxPromptArgument {
-			return result{}, wrongParams(argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes")
+			return nil, wrongParams(argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes")
 		}
 		if number, err := strconv.Atoi(value); argument.most > 0 && (err != nil || number < 1 || number > argument.most) {
-			return result{}, wrongParams(argument.Name + " must be an integer from 1 to " + strconv.Itoa(argument.most))
+			return nil, wrongParams(argument.Name + " must be an integer from 1 to " + strconv.Itoa(argument.most))
 		}
 		pairs = append(pairs, "{"+argument.Name+"}", value)
 	}
 	text := strings.NewReplacer(pairs...).Replace(all[at].text)
-	return result{members: membersOf(map[string]any{
+	return result{
 		"description": all[at].Description,
 		"messages":    []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": text}}},
-	})}, nil
+	}, nil
 }

@@ -27,6 +27,12 @@ func legacyVersions() []string { return []string{newestLegacy, "2025-06-18", "20
 // supportedVersions lists all revisions, the newest first.
 func supportedVersions() []string { return append([]string{modern}, legacyVersions()...) }
 
+// Methods whose results are made for one caller.
+const (
+	methodCall   = "tools/call"
+	methodPrompt = "prompts/get"
+)
+
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -93,16 +99,16 @@ func wrongParams(message string) *rpcError {
 	return &rpcError{status: http.StatusOK, Code: codeParams, Message: message}
 }
 
-type result struct {
-	// members are the members of the result, as JSON without braces; empty for none.
-	members []byte
-	// structured is the JSON of data and meta of a tool that succeeds; nil for other results, which have members.
-	structured []byte
-	// meta holds further members of _meta, as JSON without braces; empty for none.
-	meta []byte
-	// lasting says that the result is the same for all callers until the next release.
-	lasting bool
+// response is what is sent for a request: a result or an error.
+type response struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  result          `json:"result,omitzero"`
+	Error   *rpcError       `json:"error,omitzero"`
 }
+
+// result has the members of the result of a request.
+type result map[string]any
 
 func (s *Server) answer(c *fiber.Ctx) {
 	m, failed := parse(c.BodyRaw())
@@ -116,15 +122,15 @@ func (s *Server) answer(c *fiber.Ctx) {
 	}
 	switch {
 	case failed != nil:
-		refuse(c, m, failed)
+		c.Status(failed.status)
+		send(c, response{ID: m.ID, Error: failed})
 	case m.ID == nil: // a notification or a response asks for nothing
 		c.Status(http.StatusAccepted)
 	default:
-		server := s.serverMeta
-		if era != modern {
-			server = nil
+		if era == modern {
+			r.complete(*m.Method)
 		}
-		c.Response().SetBodyRaw(r.encode(m.ID, server))
+		send(c, response{ID: m.ID, Result: r})
 	}
 }
 
@@ -200,7 +206,7 @@ func quoted(text string) string {
 }
 
 func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
-	if *m.Method == "tools/call" {
+	if *m.Method == methodCall {
 		return s.callTool(c, m)
 	}
 	return s.describe(m, era)
@@ -210,21 +216,19 @@ func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
 func (s *Server) describe(m message, era string) (result, *rpcError) {
 	switch method := *m.Method; {
 	case method == "tools/list":
-		return result{members: s.toolList, lasting: true}, nil
+		return result{"tools": s.toolList}, nil
 	case method == "prompts/list":
-		return result{members: s.promptList, lasting: true}, nil
-	case method == "prompts/get":
+		return result{"prompts": prompts()}, nil
+	case method == methodPrompt:
 		return getPrompt(m.Params)
 	case method == "resources/list":
-		return result{members: s.resourceList, lasting: true}, nil
+		return result{"resources": s.documents}, nil
 	case method == "resources/templates/list":
-		return result{members: []byte(`"resourceTemplates":[]`), lasting: true}, nil
+		return result{"resourceTemplates": []any{}}, nil
 	case method == "resources/read":
 		return s.readResource(m.Params)
 	case method == "server/discover" && era == modern:
-		return result{lasting: true, members: membersOf(map[string]any{
-			"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
-		})}, nil
+		return result{"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions}, nil
 	case method == "initialize" && era != modern:
 		return s.initialize(m.Params.Version), nil
 	case method == "ping" && era != modern:
@@ -234,7 +238,7 @@ func (s *Server) describe(m message, era string) (result, *rpcError) {
 	if era == modern {
 		failed.status = http.StatusNotFound
 	}
-	return result{}, failed
+	return nil, failed
 }
 
 // serverInfo names the service, and its version as documents do.
@@ -252,50 +256,27 @@ func (s *Server) initialize(version string) result {
 	if !slices.Contains(legacyVersions(), version) {
 		version = newestLegacy
 	}
-	return result{members: membersOf(map[string]any{
-		"protocolVersion": version, "capabilities": capabilities(), "serverInfo": serverInfo(), "instructions": s.instructions,
-	})}
+	return result{"protocolVersion": version, "capabilities": capabilities(), "serverInfo": serverInfo(), "instructions": s.instructions}
 }
 
-// lastingMembers say how long a client may keep a result that is the same for everyone.
-const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
-
-// encode returns the response with a result. server is the member of _meta that names it; nil with a handshake.
-func (r *result) encode(id json.RawMessage, server []byte) []byte {
-	text := make([]byte, 0, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
-	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
-	if server != nil {
-		text = append(text, `"resultType":"complete",`...)
-		if r.lasting {
-			text = append(text, lastingMembers...)
-		}
+// complete adds what the modern revision says in all results of a method: who answers, and how long a client may
+// keep a result that is the same for everyone until the next release.
+func (r result) complete(method string) {
+	r["resultType"] = "complete"
+	if method != methodCall && method != methodPrompt {
+		r["ttlMs"], r["cacheScope"] = 3_600_000, "public"
 	}
-	body := len(text)
-	text = append(text, r.members...)
-	if r.structured != nil { // once as it is and once as text, for clients that show one or the other
-		text = appendString(append(text, `"content":[{"type":"text","text":`...), r.structured)
-		text = append(append(text, `}],"structuredContent":`...), r.structured...)
+	meta, _ := r["_meta"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		r["_meta"] = meta
 	}
-	if len(r.meta)+len(server) == 0 {
-		return append(text, `}}`...)
-	}
-	if len(text) > body {
-		text = append(text, ',')
-	}
-	text = append(append(text, `"_meta":{`...), server...)
-	if len(r.meta) > 0 && len(server) > 0 {
-		text = append(text, ',')
-	}
-	return append(append(text, r.meta...), `}}}`...)
+	meta[metaServer] = serverInfo()
 }
 
-func refuse(c *fiber.Ctx, m message, failed *rpcError) {
-	id := m.ID
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
-	c.Status(failed.status).Response().SetBodyRaw(append(append(text, encode(failed)...), '}'))
+func send(c *fiber.Ctx, r response) {
+	r.Version = "2.0"
+	c.Response().SetBodyRaw(encode(r))
 }
 
 // nameProblem says why another parser may read a message differently; empty for a message that all parsers read
@@ -347,7 +328,7 @@ const (
 // NameOf returns what a message is about, its name or uri. It reports false for a method about nothing.
 func NameOf(method, name, uri string) (about string, named bool) {
 	switch method {
-	case "tools/call", "prompts/get":
+	case methodCall, methodPrompt:
 		return name, true
 	case "resources/read":
 		return uri, true

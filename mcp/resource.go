@@ -39,14 +39,12 @@ func resources(documents []api.Document) []document {
 func (s *Server) readResource(p params) (result, *rpcError) {
 	at := slices.IndexFunc(s.documents, func(d document) bool { return d.URI == p.URI })
 	if at < 0 {
-		return result{}, wrongParams("there is no resource " + quoted(p.URI))
+		return nil, wrongParams("there is no resource " + quoted(p.URI))
 	}
 	d := s.documents[at]
 	text, err := d.render()
 	if err != nil {
-		return result{}, &rpcError{status: http.StatusOK, Code: CodeInternal, Message: "the document is not available"}
+		return nil, &rpcError{status: http.StatusOK, Code: CodeInternal, Message: "the document is not available"}
 	}
-	return result{lasting: true, members: membersOf(map[string]any{"contents": []any{
-		map[string]any{"uri": d.URI, "mimeType": d.MIMEType, "text": string(text)},
-	}})}, nil
+	return result{"contents": []any{map[string]any{"uri": d.URI, "mimeType": d.MIMEType, "text": string(text)}}}, nil
 }

@@ -121,29 +121,33 @@ type window struct {
 	offset, limit int
 }
 
-// append appends the object with the part of the text, in at most room bytes, cut between characters; null for
-// none.
-func (w window) append(out []byte, room int) []byte {
+// textPart is a part of a text; without Text for none.
+type textPart struct {
+	Text       *string `json:"text"`
+	Offset     int     `json:"offset"`
+	TotalChars int     `json:"totalChars"`
+	Truncated  bool    `json:"truncated"`
+	NextOffset *int    `json:"nextOffset"`
+}
+
+// part returns the part of the text, in at most room bytes of JSON, cut between characters.
+func (w window) part(room int) textPart {
 	const textRoom = 128 // what the object with a part of a text takes beside the text, in bytes
 	var text *string
 	_ = json.Unmarshal(w.text, &text) // a string or null, as the route says
 	if text == nil {
-		return append(out, `{"text":null,"offset":0,"totalChars":0,"truncated":false,"nextOffset":null}`...)
+		return textPart{}
 	}
 	total := utf8.RuneCountInString(*text)
 	offset := min(w.offset, total)
 	from := byteOffset(*text, offset)
 	part := (*text)[from:]
 	part = part[:min(byteOffset(part, w.limit), escapedPrefix(part, room-textRoom))]
-	out = appendString(append(out, `{"text":`...), part)
-	next := offset + utf8.RuneCountInString(part)
-	out = strconv.AppendInt(append(out, `,"offset":`...), int64(offset), 10)
-	out = strconv.AppendInt(append(out, `,"totalChars":`...), int64(total), 10)
-	if next >= total {
-		return append(out, `,"truncated":false,"nextOffset":null}`...)
+	found := textPart{Text: &part, Offset: offset, TotalChars: total}
+	if next := offset + utf8.RuneCountInString(part); next < total {
+		found.Truncated, found.NextOffset = true, &next
 	}
-	out = strconv.AppendInt(append(out, `,"truncated":true,"nextOffset":`...), int64(next), 10)
-	return append(out, '}')
+	return found
 }
 
 // byteOffset returns where a character of a text begins; at its end for one beyond it.

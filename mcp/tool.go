@@ -192,16 +192,15 @@ func ExampleCall(routeID string, values map[string]string) (name string, argumen
 
 // listing is a tool as tools/list describes it.
 type listing struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  map[string]any  `json:"annotations"`
+	Name         string         `json:"name"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description"`
+	InputSchema  map[string]any `json:"inputSchema"`
+	OutputSchema map[string]any `json:"outputSchema"`
+	Annotations  map[string]any `json:"annotations"`
 }
 
-func listTools(tools []*tool, payments bool) []byte {
-	var all []listing
+func listTools(tools []*tool, payments bool) (all []listing) {
 	for _, t := range tools {
 		all = append(all, listing{
 			Name: t.Name, Title: t.Title, Description: t.Description + " Tier: " + string(t.byRoute[t.Routes[0]].Tier) + ".", // every call reads it
@@ -211,7 +210,7 @@ func listTools(tools []*tool, payments bool) []byte {
 			},
 		})
 	}
-	return membersOf(map[string]any{"tools": all})
+	return all
 }
 
 type property struct {
@@ -225,22 +224,19 @@ type property struct {
 }
 
 // inputSchema returns the schema of the arguments, in the order of the parameters.
-func (t *tool) inputSchema() json.RawMessage {
-	text, required := []byte(`{"type":"object","properties":{`), []string{}
-	for i, param := range t.params {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(appendString(text, param.Name), ':'), encode(propertyOf(param))...)
+func (t *tool) inputSchema() map[string]any {
+	properties, required := object{}, []string{}
+	for _, param := range t.params {
+		properties.add(param.Name, encode(propertyOf(param)))
 		if param.Required {
 			required = append(required, param.Name)
 		}
 	}
-	text = append(text, '}')
+	schema := map[string]any{"type": "object", "properties": json.RawMessage(properties.end()), "additionalProperties": false}
 	if len(required) > 0 {
-		text = append(append(text, `,"required":`...), encode(required)...)
+		schema["required"] = required
 	}
-	return append(text, `,"additionalProperties":false}`...)
+	return schema
 }
 
 func propertyOf(one param.Param) property {
@@ -268,7 +264,7 @@ func propertyOf(one param.Param) property {
 
 // outputSchema returns the schema of structuredContent. Clients validate errors by it, too, so that it requires
 // data, an error or, where payments are taken, the terms of one.
-func (t *tool) outputSchema(payments bool) json.RawMessage {
+func (t *tool) outputSchema(payments bool) map[string]any {
 	properties := map[string]any{
 		"data": map[string]any{}, "meta": map[string]any{"type": "object"},
 		"error": map[string]any{"type": []string{"object", "string"}},
@@ -281,5 +277,5 @@ func (t *tool) outputSchema(payments bool) json.RawMessage {
 		properties["resource"] = map[string]any{"type": "object"}
 		kinds = append(kinds, map[string]any{"required": []string{"x402Version", "accepts"}})
 	}
-	return encode(map[string]any{"type": "object", "properties": properties, "anyOf": kinds})
+	return map[string]any{"type": "object", "properties": properties, "anyOf": kinds}
 }

@@ -79,12 +79,11 @@ const eventPages = 10
 
 // isDiscovered reports whether the own time of an event is unknown.
 func isDiscovered(row json.RawMessage) bool {
-	for key, value := range members(row) {
-		if key == "eventTimeConfidence" {
-			return string(value) == `"`+string(governance.DiscoveredTime)+`"`
-		}
+	var event struct {
+		Confidence governance.Confidence `json:"eventTimeConfidence"`
 	}
-	return false
+	_ = json.Unmarshal(row, &event) // it is as the route says
+	return event.Confidence == governance.DiscoveredTime
 }
 
 // daosPerPage is how many DAOs are read at once to search through all of them.
@@ -137,13 +136,12 @@ func findDAOs(c *call) ([]byte, error) {
 
 // isNamed reports whether the name or id of a DAO contains a text in lower case.
 func isNamed(row []byte, text string) bool {
-	for key, value := range members(row) {
-		var given string
-		if (key == "daoId" || key == "name") && json.Unmarshal(value, &given) == nil && strings.Contains(strings.ToLower(given), text) {
-			return true
-		}
+	var dao struct {
+		ID   string `json:"daoId"`
+		Name string `json:"name"`
 	}
-	return false
+	_ = json.Unmarshal(row, &dao) // it is as the route says
+	return strings.Contains(strings.ToLower(dao.ID), text) || strings.Contains(strings.ToLower(dao.Name), text)
 }
 
 // getDAO answers with a DAO and, where a metric is named, its timeline.
@@ -199,7 +197,7 @@ func getProposal(c *call) ([]byte, error) {
 	}
 	data.add("proposal", proposal)
 	if slices.Contains(parts, partText) {
-		data.add(partText, c.textWindow(text).append(nil, room))
+		data.add(partText, encode(c.textWindow(text).part(room)))
 	}
 	for i, answer := range answers[1:] {
 		data.add(names[i+1], answer.Data)
@@ -291,7 +289,7 @@ func getTopic(c *call) ([]byte, error) {
 	}
 	var data object
 	data.add("topic", topic)
-	data.add(partText, c.textWindow(text).append(nil, room))
+	data.add(partText, encode(c.textWindow(text).part(room)))
 	return envelope(data.end(), answers[0].Meta), nil
 }
 
@@ -353,7 +351,7 @@ func getStatus(c *call) ([]byte, error) {
 	}
 	var data object
 	status := &answers[1]
-	data.add("freshness", appendString(nil, freshness(status.Data)))
+	data.add("freshness", encode(freshness(status.Data)))
 	if status.Data == nil {
 		status.Meta = answers[0].Meta
 		status.Meta.Readiness.Status = governance.ReadinessUnavailable
