@@ -108,19 +108,13 @@ func newCurve(in curveInput) *curve {
 
 // setTimes sets the edges: the times of the voting, or of its ballots where it states none.
 func (c *curve) setTimes(in curveInput, dated []governance.Ballot) {
-	first, last := *dated[0].VotedAt, *dated[len(dated)-1].VotedAt
-	c.From, c.To = first, last
-	if start := in.proposal.StartAt; start != nil {
-		c.From = *start
-	}
-	if end := in.proposal.EndAt; end != nil {
-		c.To = *end
-	}
+	first, last := dated[0].VotedAt, dated[len(dated)-1].VotedAt
+	c.From = *cmp.Or(in.proposal.StartAt, first)
+	c.To = max(*cmp.Or(in.proposal.EndAt, last), c.From+1)
 	c.Stated = in.proposal.StartAt != nil && in.proposal.EndAt != nil
-	c.To = max(c.To, c.From+1)
 	c.Drawn = c.To
 	if in.proposal.LifecycleStatus == governance.Active {
-		c.Drawn = max(c.From, min(c.To, max(in.asOf, last)))
+		c.Drawn = max(c.From, min(c.To, max(in.asOf, *last)))
 	}
 }
 

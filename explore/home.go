@@ -125,13 +125,10 @@ func (h *home) loadDAOs() error {
 		h.names[dao.DAOID] = dao.Name
 	}
 	latest := func(dao governance.DAOListItem) governance.Timestamp {
-		at := governance.Timestamp(0)
-		for _, one := range []*governance.Timestamp{dao.LatestActivity.ProposalAt, dao.LatestActivity.VoteAt} {
-			if one != nil {
-				at = max(at, *one)
-			}
+		if at := governance.Later(dao.LatestActivity.ProposalAt, dao.LatestActivity.VoteAt); at != nil {
+			return *at
 		}
-		return at
+		return 0
 	}
 	slices.SortStableFunc(all, func(a, b governance.DAOListItem) int {
 		return cmp.Or(cmp.Compare(b.ProposalCounts.Active, a.ProposalCounts.Active), cmp.Compare(latest(b), latest(a)))

@@ -185,9 +185,6 @@ func securitySchemes() openapi.Members[any] {
 }
 
 func exampleAnswer(schemas *openapi.Schemas, route routes.Route) any {
-	if route.Returns == nil {
-		return nil
-	}
 	if route.Media != nil {
 		return exampleRow(schemas, reflect.TypeOf(route.Returns))
 	}

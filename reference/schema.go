@@ -138,10 +138,7 @@ func envelopeSchema(schemas *openapi.Schemas, route routes.Route) *openapi.Schem
 	if route.Paged() {
 		described = "ListMeta"
 	}
-	data := &openapi.Schema{}
-	if route.Returns != nil {
-		data = schemas.Of(reflect.TypeOf(route.Returns))
-	}
+	data := schemas.Of(reflect.TypeOf(route.Returns))
 	data.Description = route.Summary
 	return &openapi.Schema{
 		Type: "object", Description: "An answer with data.", Required: []string{"data", "meta"},

@@ -55,7 +55,9 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 	for _, bucket := range buckets {
 		values[bucket.Month] = bucket.Value
 	}
-	for month := from; month <= to; month = monthAfter(month) {
+	first, _ := time.Parse(param.MonthLayout, from) // a month of a bucket, or one that was parsed
+	for i := range monthsBetween(from, to) + 1 {
+		month := first.AddDate(0, i, 0).Format(param.MonthLayout)
 		cut = append(cut, governance.TimelineBucket{Month: month, Value: cmp.Or(values[month], "0")})
 	}
 	return cut
@@ -78,14 +80,6 @@ func checkMonths(q query.Timeline) []param.Problem {
 		}}
 	}
 	return nil
-}
-
-func monthAfter(month string) string {
-	parsed, err := time.Parse(param.MonthLayout, month)
-	if err != nil {
-		return "9999-99" // sorts after every valid month, so that loops end
-	}
-	return parsed.AddDate(0, 1, 0).Format(param.MonthLayout)
 }
 
 func monthsBetween(from, to string) int {
