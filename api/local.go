@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -30,11 +29,11 @@ type localCopies struct {
 	dropped           map[cache.Tag]uint64
 }
 
-// newLocalCopies returns copies of at most maxBytes, zero for defaultLocalBytes, that expire after a time.
+// newLocalCopies returns copies of at most maxBytes that expire after a time.
 func newLocalCopies(maxBytes uint64, ttl time.Duration) *localCopies {
 	return &localCopies{
 		answers: otter.Must(&otter.Options[string, *rendered]{
-			MaximumWeight:    cmp.Or(maxBytes, defaultLocalBytes),
+			MaximumWeight:    maxBytes,
 			Weigher:          func(key string, answer *rendered) uint32 { return answer.weight(key) },
 			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](ttl),
 		}),
