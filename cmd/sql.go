@@ -66,24 +66,31 @@ func readQuery(in io.Reader, args []string, file string) (string, error) {
 			return args[0], nil
 		}
 	}
-	if file != "" && file != "-" {
-		opened, err := os.Open(file) //nolint:gosec // the caller's own choice
-		if err != nil {
-			return "", fmt.Errorf("sql --file: %w", err)
-		}
-		defer opened.Close()
-		in = opened
-	} else if stdin, is := in.(*os.File); is && len(args) == 0 && file == "" && isatty.IsTerminal(stdin.Fd()) {
+	if stdin, is := in.(*os.File); is && len(args) == 0 && file == "" && isatty.IsTerminal(stdin.Fd()) {
 		return "", errors.New("sql: want a query, --file FILE, or a query on standard input")
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxQueryBytes+1))
+	text, err := readBounded(in, cmp.Or(file, "-"), maxQueryBytes)
 	if err != nil {
 		return "", fmt.Errorf("read the query: %w", err)
 	}
-	if len(text) > maxQueryBytes {
-		return "", fmt.Errorf("read the query: it is longer than %d bytes", maxQueryBytes)
-	}
 	return string(text), nil
+}
+
+// readBounded returns a file, "-" for the standard input, that has a number of bytes at the most.
+func readBounded(in io.Reader, name string, most int) ([]byte, error) {
+	if name != "-" {
+		file, err := os.Open(name) //nolint:gosec // the operator's own choice
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return text, err
 }
 
 // serverFormat returns ClickHouse's name of a format. escape is set for those that people read.

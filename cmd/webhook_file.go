@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -35,9 +34,10 @@ type addedWebhook struct {
 // addFile adds the endpoints of a file, "-" for the standard input, and prints each with its secret. It checks all
 // of them before it adds the first. Endpoints without a token get the one with tokenID.
 func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
-	text, err := readWebhookFile(cmd.InOrStdin(), name)
+	const maxWebhookFile = 4 << 20 // bounds a file of endpoints, in bytes
+	text, err := readBounded(cmd.InOrStdin(), name, maxWebhookFile)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the endpoints: %w", err)
 	}
 	endpoints, err := parseWebhooks(text, tokenID)
 	if err != nil {
@@ -74,23 +74,6 @@ func (a webhookAdmin) checkAll(ctx context.Context, endpoints []accounts.Webhook
 		}
 	}
 	return errors.Join(wrong...)
-}
-
-func readWebhookFile(input io.Reader, name string) ([]byte, error) {
-	const maxWebhookFile = 4 << 20 // bounds a file of endpoints, in bytes
-	if name != "-" {
-		file, err := os.Open(name) //nolint:gosec // as the operator says
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		input = file
-	}
-	text, err := io.ReadAll(io.LimitReader(input, maxWebhookFile+1))
-	if err == nil && len(text) > maxWebhookFile {
-		err = fmt.Errorf("the file has more than %d bytes", maxWebhookFile)
-	}
-	return text, err
 }
 
 func parseWebhooks(text []byte, tokenID string) (endpoints []accounts.Webhook, err error) {
