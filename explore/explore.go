@@ -55,9 +55,8 @@ type Options struct {
 
 // explorer answers requests to Path and below. It is safe for concurrent use.
 type explorer struct {
-	node      *api.API
-	publicURL string
-	prices    routes.Prices
+	Options
+
 	templates map[string]*template.Template // by view
 	routes    map[string]routes.Route       // by id
 }
@@ -72,7 +71,7 @@ func Patterns() []string {
 
 // Mount has a node answer Path and below.
 func Mount(o Options) error {
-	x := &explorer{node: o.Node, publicURL: o.PublicURL, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]routes.Route{}}
+	x := &explorer{Options: o, templates: map[string]*template.Template{}, routes: map[string]routes.Route{}}
 	for _, route := range routes.All() {
 		x.routes[route.ID] = route
 	}
@@ -83,8 +82,8 @@ func Mount(o Options) error {
 		}
 		x.templates[view] = parsed
 	}
-	x.node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
-	x.node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
+	x.Node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
+	x.Node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
 	for _, one := range []struct {
 		path string
 		show func(*visit) (shown, error)
@@ -130,7 +129,7 @@ func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 			if failed, _ = errors.AsType[*apierror.Error](err); failed == nil {
 				return err
 			}
-			result = x.errorPage(failed, x.node.NewReader(c).RequestID())
+			result = x.errorPage(failed, x.Node.NewReader(c).RequestID())
 		}
 		text, err := page.Render(x.templates[result.view], page.Page{
 			Title: result.title, Description: result.description, Path: Path,
@@ -174,5 +173,5 @@ func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 
 // showOther answers paths below Path that are no pages.
 func showOther(v *visit) (shown, error) {
-	return shown{}, v.explorer.node.Refuse(v.c, apierror.New(http.StatusNotFound, apierror.CodeNotFound, nil, "there is no such page"))
+	return shown{}, v.explorer.Node.Refuse(v.c, apierror.New(http.StatusNotFound, apierror.CodeNotFound, nil, "there is no such page"))
 }

@@ -66,7 +66,7 @@ func (v *visit) openVotes() (openVotes, error) {
 	if err != nil {
 		return openVotes{}, err
 	}
-	site := cmp.Or(strings.TrimSuffix(v.explorer.publicURL, "/"), v.c.BaseURL())
+	site := cmp.Or(strings.TrimSuffix(v.explorer.PublicURL, "/"), v.c.BaseURL())
 	return openVotes{dao: dao.Data, votes: open.Data, asOf: v.asOf.Time().UTC(), site: site, self: site + v.c.Path()}, nil
 }
 

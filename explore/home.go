@@ -252,6 +252,6 @@ func (h *home) nameOf(id string) string { return cmp.Or(strings.TrimSpace(h.name
 
 // loadFree reads a paid route for a page that shows a part of the answer to everyone.
 func loadFree[Data any](v *visit, routeID string, params texts) (part[Data], error) {
-	reader := v.explorer.node.NewReader(v.c)
+	reader := v.explorer.Node.NewReader(v.c)
 	return decode[Data](v, routeID, reader, reader.ReadForEveryone(routeID), params)
 }

@@ -65,7 +65,7 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 	if route.Paid() && !v.known {
 		return part[Data]{Box: v.boxOf(route, nil)}, v.parse(routeID, params)
 	}
-	reader := v.explorer.node.NewReader(v.c)
+	reader := v.explorer.Node.NewReader(v.c)
 	read, err := decode[Data](v, routeID, reader, reader.Read(routeID), params)
 	if failed, is := errors.AsType[*apierror.Error](err); is && failed.Status != http.StatusBadRequest {
 		return part[Data]{Box: v.boxOf(route, failed)}, nil
@@ -107,7 +107,7 @@ func get(read *api.Read, reader *api.Reader, params texts) (api.Answer, error) {
 
 // parse checks the parameters of a route that is not read.
 func (v *visit) parse(routeID string, params texts) error {
-	reader := v.explorer.node.NewReader(v.c)
+	reader := v.explorer.Node.NewReader(v.c)
 	defer reader.End(false)
 	return reader.Read(routeID).Parse(params)
 }
@@ -130,7 +130,7 @@ func (v *visit) boxOf(route routes.Route, failed *apierror.Error) *box {
 	b := &box{
 		Title: route.Title, Tier: route.Tier, err: failed,
 	}
-	if prices := v.explorer.prices; prices.PayPerRequest {
+	if prices := v.explorer.Prices; prices.PayPerRequest {
 		b.Price, b.Token = string(prices.Of(route)), prices.Token
 	}
 	if failed != nil {
@@ -144,7 +144,7 @@ func (x *explorer) advice(failed *apierror.Error) string {
 	if failed.Code == apierror.CodeValidation || failed.Code == apierror.CodeNotFound {
 		return failed.Advice()
 	}
-	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.prices.PayPerRequest).Fix)
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.Prices.PayPerRequest).Fix)
 }
 
 type footnote struct {
@@ -192,7 +192,7 @@ func (v *visit) query(params ...param.Param) (texts, error) {
 	}
 	read, failed := api.ParseArguments(params, given, problems)
 	if failed != nil {
-		return nil, v.explorer.node.Refuse(v.c, failed)
+		return nil, v.explorer.Node.Refuse(v.c, failed)
 	}
 	return read, nil
 }
@@ -201,7 +201,7 @@ func (v *visit) param(name string) (string, error) {
 	text, err := url.PathUnescape(strings.Clone(v.c.Params(name)))
 	if err != nil {
 		problem := param.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
-		return "", v.explorer.node.Refuse(v.c, api.ArgumentError(problem))
+		return "", v.explorer.Node.Refuse(v.c, api.ArgumentError(problem))
 	}
 	return text, nil
 }

@@ -60,13 +60,13 @@ func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	began := time.Now()
 	var span telemetry.Span
-	if s.tracer != nil {
+	if s.options.Tracer != nil {
 		var ctx context.Context
-		ctx, span = s.tracer.Start(c.UserContext(), "tool "+called.tool.Name, trace.SpanKindInternal)
+		ctx, span = s.options.Tracer.Start(c.UserContext(), "tool "+called.tool.Name, trace.SpanKindInternal)
 		defer span.End()
 		c.SetUserContext(ctx)
 	}
-	called.reader = s.node.NewReader(c)
+	called.reader = s.options.Node.NewReader(c)
 	answered, err := called.run()
 	var code apierror.Code
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Server) advice(failed *apierror.Error) string {
 	if failed.Code == apierror.CodeNotFound { // the code's fix is about paths
 		return "Take ids and keys from tools that list them."
 	}
-	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.payments).Fix)
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.options.Payments).Fix)
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that

@@ -51,25 +51,23 @@ type Options struct {
 
 // Server answers requests to Path. It is safe for concurrent use.
 type Server struct {
-	node      *api.API
+	options   Options
 	origins   map[string]bool
 	hosts     map[string]bool
 	tools     map[string]*tool
 	toolList  []listing
 	documents []document
-	// instructions tell a model how to use the tools, and payments whether calls can be paid for.
+	// instructions tell a model how to use the tools.
 	instructions string
-	payments     bool
 	metrics      *metrics
-	tracer       *telemetry.Tracer
 	now          func() time.Time
 }
 
 // New returns a server, which its node answers Path with.
 func New(o Options) *Server {
 	s := &Server{
-		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
-		documents: resources(o.Documents), instructions: instructionsOf(o.Payments), payments: o.Payments, tracer: o.Tracer, now: time.Now,
+		options: o, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
+		documents: resources(o.Documents), instructions: instructionsOf(o.Payments), now: time.Now,
 	}
 	for _, address := range append([]string{o.PublicURL}, o.Origins...) {
 		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {

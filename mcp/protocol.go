@@ -205,16 +205,11 @@ func quoted(text string) string {
 	return `"` + strings.ToValidUTF8(text, "") + `"`
 }
 
+// call answers a request by its method.
 func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
-	if *m.Method == methodCall {
-		return s.callTool(c, m)
-	}
-	return s.describe(m, era)
-}
-
-// describe answers a request that calls no tool by its method.
-func (s *Server) describe(m message, era string) (result, *rpcError) {
 	switch method := *m.Method; {
+	case method == methodCall:
+		return s.callTool(c, m)
 	case method == "tools/list":
 		return result{"tools": s.toolList}, nil
 	case method == "prompts/list":
