@@ -239,9 +239,6 @@ func (p *mcpPipe) setHeaders(header http.Header, message mcpMessage) {
 
 // writeError answers a message with an error; a nil id means a message without one.
 func (p *mcpPipe) writeError(id json.RawMessage, code int, problem error) error {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
 	line, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": problem.Error()},
 	})
