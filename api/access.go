@@ -13,6 +13,7 @@ import (
 	"pnyx/access"
 	"pnyx/api/apierror"
 	"pnyx/api/routes"
+	"pnyx/governance"
 	"pnyx/ratelimit"
 )
 
@@ -68,7 +69,7 @@ func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) 
 		return a.limitIP(c, s)
 	case s.internal:
 		return nil
-	case s.route.Tier == routes.Free:
+	case s.route.Tier == governance.Free:
 		return a.limitIP(c, s)
 	case s.credentialErr != nil:
 		return credentialError(s.credentialErr)
@@ -166,7 +167,7 @@ func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if status == http.StatusUnauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, `ApiKey realm="pnyx", header="`+strings.ToLower(access.HeaderToken)+`"`)
 	}
-	if s.caller == nil || s.internal || s.route.Tier == routes.Free && !s.route.TokenOnly {
+	if s.caller == nil || s.internal || s.route.Tier == governance.Free && !s.route.TokenOnly {
 		return
 	}
 	counted := access.Response{TokenID: s.caller.ID, Route: s.route.ID, Status: status, Charged: charged}

@@ -66,7 +66,7 @@ func Codes(payments bool) []CodeInfo {
 	return all
 }
 
-func exampleRoute() routes.Route { return routes.Route{ID: "proposals.detail", Tier: routes.Plus} }
+func exampleRoute() routes.Route { return routes.Route{ID: "proposals.detail", Tier: governance.Plus} }
 
 // exampleErrors are examples of a node that takes payments.
 func exampleErrors() map[apierror.Code]*apierror.Error {

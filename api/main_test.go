@@ -130,7 +130,7 @@ func samplePrices() routes.Prices {
 	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
 	for _, route := range routes.All() {
 		if route.Paid() {
-			prices.Paid[route.ID] = map[routes.Tier]governance.Decimal{routes.Standard: "0.001", routes.Plus: "0.005"}[route.Tier]
+			prices.Paid[route.ID] = map[governance.Tier]governance.Decimal{governance.Standard: "0.001", governance.Plus: "0.005"}[route.Tier]
 		}
 	}
 	return prices

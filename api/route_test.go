@@ -30,7 +30,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 			t.Errorf("%s %s: want an id and a path below /v2 of its own", route.ID, route.Path)
 		}
 		ids[route.ID], paths[route.Path] = true, true
-		buckets := map[routes.Tier]ratelimit.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}
+		buckets := map[governance.Tier]ratelimit.Bucket{governance.Free: "free", governance.Standard: "standard", governance.Plus: "detail"}
 		if want, is := buckets[route.Tier]; !is || route.Bucket() != want {
 			t.Errorf("%s: tier %q with the bucket %s, want %s", route.ID, route.Tier, route.Bucket(), want)
 		}
@@ -170,9 +170,9 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 	n.decode(string(n.wantSuccess("/v2/meta/pricing").Data), &got)
 	want := governance.Pricing{Token: "USDC", Network: "eip155:8453"}
 	for _, route := range routes.All() {
-		price := map[routes.Tier]governance.Decimal{routes.Free: "0", routes.Standard: "0.001", routes.Plus: "0.005"}[route.Tier]
+		price := map[governance.Tier]governance.Decimal{governance.Free: "0", governance.Standard: "0.001", governance.Plus: "0.005"}[route.Tier]
 		want.Routes = append(want.Routes, governance.RoutePrice{
-			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != routes.Free, Price: price,
+			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != governance.Free, Price: price,
 		})
 	}
 	limits := func(month string, standard, burst, detail, detailBurst string) governance.PlanLimits {

@@ -62,12 +62,12 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range routes.All() {
 		switch route.Tier {
-		case routes.Standard:
+		case governance.Standard:
 			prices[route.ID] = settings.PriceStandard
-		case routes.Plus:
+		case governance.Plus:
 			prices[route.ID] = settings.PricePlus
 		// Free routes have no price, so an override for one is an error below.
-		case routes.Free:
+		case governance.Free:
 		}
 	}
 	overridden := map[string]bool{}

@@ -32,11 +32,11 @@ func defaultPrices() routes.Prices {
 	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
 	for _, route := range routes.All() {
 		switch route.Tier {
-		case routes.Standard:
+		case governance.Standard:
 			prices.Paid[route.ID] = "0.001"
-		case routes.Plus:
+		case governance.Plus:
 			prices.Paid[route.ID] = "0.005"
-		case routes.Free:
+		case governance.Free:
 		}
 	}
 	return prices
@@ -149,7 +149,7 @@ func TestDocumentSuitsGeneratedClients(t *testing.T) {
 			}
 		}
 		for path, item := range document.Paths {
-			get, paid := item.Get, item.Get.Tier != string(routes.Free)
+			get, paid := item.Get, item.Get.Tier != string(governance.Free)
 			if (get.Payment != nil) != (paid && on) || get.Payment != nil && get.Payment.Price != "0.001" && get.Payment.Price != "0.005" {
 				t.Errorf("%s, payments %t: got %+v, want what a payment costs where it is taken", path, on, get.Payment)
 			}

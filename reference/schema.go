@@ -86,7 +86,7 @@ func enums() map[reflect.Type][]string {
 		warnings = append(warnings, rule.Code)
 	}
 	all := map[reflect.Type][]string{}
-	addEnum(all, routes.Free, routes.Standard, routes.Plus)
+	addEnum(all, governance.Free, governance.Standard, governance.Plus)
 	addEnum(all, governance.Readinesses()...)
 	addEnum(all, governance.Coverages()...)
 	addEnum(all, governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable)

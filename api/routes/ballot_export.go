@@ -17,13 +17,13 @@ import (
 func exportRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "proposals.export", Path: pathExport, Tier: Plus, Addition: true,
+			ID: "proposals.export", Path: pathExport, Tier: governance.Plus, Addition: true,
 			Title:   "List the parts of a ballot export",
 			Summary: "The parts in which all ballots of one proposal are downloaded, as they are at this moment.",
 			Returns: governance.BallotExport{}, Fresh: httpcache.Published(),
 		}, (*Backend).ballotExport),
 		handle(Route{
-			ID: "proposals.export-part", Path: pathExport + "/:revision/:part", Tier: Plus, Addition: true,
+			ID: "proposals.export-part", Path: pathExport + "/:revision/:part", Tier: governance.Plus, Addition: true,
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",

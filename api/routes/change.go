@@ -26,7 +26,7 @@ const (
 func changeRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "changes.list", Path: "/v2/changes", Tier: Standard, Addition: true, Stream: true,
+			ID: "changes.list", Path: "/v2/changes", Tier: governance.Standard, Addition: true, Stream: true,
 			Title:   "List changes",
 			Summary: "The keys of what was published since a cursor, oldest first, to ask for again; a page without rows costs nothing.",
 			Returns: []governance.Change{},

@@ -14,13 +14,13 @@ import (
 func daoRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "daos.list", Path: "/v2/daos", Tier: Free,
+			ID: "daos.list", Path: "/v2/daos", Tier: governance.Free,
 			Title:   "List DAOs",
 			Summary: "The DAOs, in order of their ids.",
 			Returns: []governance.DAOListItem{}, Fresh: httpcache.Published(), tag: cache.DAOIndexTag,
 		}, (*Backend).listDAOs),
 		handle(Route{
-			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
+			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: governance.Free,
 			Title:   "Get a DAO",
 			Summary: "One DAO: its proposals by state and outcome, and participation.",
 			Returns: governance.DAODetail{}, Fresh: httpcache.Published(),

@@ -17,13 +17,13 @@ const pathDAOExport = "/v2/daos/:daoId/export"
 func daoExportRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "daos.export", Path: pathDAOExport, Tier: Plus, Addition: true, Expires: true,
+			ID: "daos.export", Path: pathDAOExport, Tier: governance.Plus, Addition: true, Expires: true,
 			Title:   "List the parts of a DAO's export",
 			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
 			Returns: governance.DAOExport{}, Fresh: httpcache.Published(),
 		}, (*Backend).daoExport),
 		handle(Route{
-			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
+			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: governance.Plus, Addition: true,
 			Title:   "Download a part of a DAO's export",
 			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
 			Returns: governance.DAOExportRow{}, Media: exportMedia(), Fresh: httpcache.Part(),

@@ -15,7 +15,7 @@ const MaxFeedWindow = 90 * 24 * time.Hour
 func eventRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
-			ID: "events.list", Path: "/v2/events", Tier: Standard,
+			ID: "events.list", Path: "/v2/events", Tier: governance.Standard,
 			Title:   "List events",
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: httpcache.Published(),

@@ -13,7 +13,7 @@ import (
 func evidenceRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "proposals.evidence", Path: governance.PathEvidence, Tier: Plus,
+			ID: "proposals.evidence", Path: governance.PathEvidence, Tier: governance.Plus,
 			Title: "Get a proposal's evidence",
 			Summary: "What one proposal's data rests on: where each field came from, a computed dossier " +
 				"(decoded actions, effects, findings, who decided, what is not known), quality flags, and conflicts between sources.",

@@ -18,20 +18,20 @@ const PathPricing = "/v2/meta/pricing"
 func metaRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "meta.pricing", Path: PathPricing, Tier: Free,
+			ID: "meta.pricing", Path: PathPricing, Tier: governance.Free,
 			Title:   "Get prices",
 			Summary: "What every route costs at the moment.",
 			Returns: governance.Pricing{}, Fresh: httpcache.Pricing(), tag: cache.PricingTag,
 		}, (*Backend).pricing),
 		handle(Route{
-			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
+			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: governance.Free,
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
 			Returns: governance.DataStatus{}, tag: cache.StatusTag,
 			Fresh: httpcache.Expiring("It states how far followed sources lag, in seconds, and is renewed without a purge."),
 		}, (*Backend).dataStatus),
 		handle(Route{
-			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
+			ID: "meta.usage", Path: "/v2/meta/usage", Tier: governance.Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{}, Account: (*Backend).usage,

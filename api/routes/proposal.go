@@ -22,20 +22,20 @@ var errListUnpublished = errors.New("the list of proposals is not published yet"
 func proposalRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
-			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
+			ID: "proposals.list", Path: "/v2/proposals", Tier: governance.Standard,
 			Title:   "List proposals",
 			Summary: "Proposals of all DAOs or of one, filtered and in order.",
 			Returns: []governance.ProposalListItem{}, Fresh: httpcache.Published(),
 		}, (*Backend).listProposals, checkProposals),
 		handleChecked(Route{
-			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
+			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: governance.Standard,
 			Title: "Resolve a proposal",
 			Summary: "The proposals that an address, a title or an id may mean, the best match first. " +
 				"Give exactly one of url, title and externalId.",
 			Returns: governance.Resolution{}, Fresh: httpcache.Published(),
 		}, (*Backend).resolveProposal, checkResolve),
 		handle(Route{
-			ID: "proposals.detail", Path: governance.PathProposal, Tier: Plus,
+			ID: "proposals.detail", Path: governance.PathProposal, Tier: governance.Plus,
 			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
 			Returns: governance.ProposalDetail{}, Fresh: httpcache.Published(),
@@ -46,7 +46,7 @@ func proposalRoutes() []Route {
 			},
 		)),
 		handle(Route{
-			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: Plus,
+			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: governance.Plus,
 			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Returns: governance.VoteSummary{}, Fresh: httpcache.Published(),

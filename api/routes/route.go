@@ -18,23 +18,13 @@ import (
 	"pnyx/ratelimit"
 )
 
-// Tier says who may read a route.
-type Tier = governance.Tier
-
-// The tiers.
-const (
-	Free     = governance.Free
-	Standard = governance.Standard
-	Plus     = governance.Plus
-)
-
 // Route is everything there is to know of an endpoint.
 type Route struct {
 	// ID names the route in prices, metrics and cursors.
 	ID string
 	// Path is the path of the endpoint; a part that begins with a colon is a parameter.
 	Path string
-	Tier Tier
+	Tier governance.Tier
 	// Title names the route in menus, in at most 40 characters.
 	Title string
 	// Summary describes the answer in one sentence, as documents show it.
@@ -101,16 +91,16 @@ func valueOf[Params any](params any) Params {
 type noParams struct{}
 
 // Paid says whether a request has to be paid for.
-func (r *Route) Paid() bool { return r.Tier != Free }
+func (r *Route) Paid() bool { return r.Tier != governance.Free }
 
 // Bucket returns the limiter that counts the requests of the route.
 func (r *Route) Bucket() ratelimit.Bucket {
 	switch r.Tier {
-	case Standard:
+	case governance.Standard:
 		return ratelimit.Standard
-	case Plus:
+	case governance.Plus:
 		return ratelimit.Detail
-	case Free:
+	case governance.Free:
 	}
 	return ratelimit.Free
 }
@@ -181,7 +171,7 @@ func MaxPurgedAge() time.Duration {
 
 // Scope returns the narrowest scope that opens a paid route.
 func (r *Route) Scope() access.Scope {
-	if r.Tier == Plus {
+	if r.Tier == governance.Plus {
 		return access.V2Plus
 	}
 	return access.V2Standard

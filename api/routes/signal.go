@@ -12,7 +12,7 @@ import (
 func signalRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
-			ID: "signals.list", Path: "/v2/signals", Tier: Standard,
+			ID: "signals.list", Path: "/v2/signals", Tier: governance.Standard,
 			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
 			Returns: []governance.Signal{}, Fresh: httpcache.Signal(),

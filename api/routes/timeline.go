@@ -17,7 +17,7 @@ import (
 func timelineRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
-			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
+			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: governance.Plus,
 			Title:   "Get a DAO's timeline",
 			Summary: "A metric of one DAO by month.",
 			Returns: governance.Timeline{}, Fresh: httpcache.Published(),

@@ -11,7 +11,7 @@ import (
 func topicRoutes() []Route {
 	return []Route{
 		handleChecked(Route{
-			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
+			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: governance.Standard,
 			Title:   "List forum topics",
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
@@ -19,7 +19,7 @@ func topicRoutes() []Route {
 			return param.CheckOrder("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo)
 		}),
 		handle(Route{
-			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
+			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: governance.Plus,
 			Title:   "Get a forum topic",
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
 			Returns: governance.ForumTopicDetail{}, Fresh: httpcache.Published(),

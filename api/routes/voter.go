@@ -13,7 +13,7 @@ import (
 func rankingRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: Plus,
+			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: governance.Plus,
 			Title:   "List a DAO's voters",
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
 			Returns: []governance.DAOVoter{}, Fresh: httpcache.Published(),
@@ -24,13 +24,13 @@ func rankingRoutes() []Route {
 func voterRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: Plus,
+			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: governance.Plus,
 			Title:   "Get a voter",
 			Summary: "One voter over all DAOs.",
 			Returns: governance.VoterProfile{}, Fresh: httpcache.Voter(),
 		}, (*Backend).voterProfile),
 		handleChecked(Route{
-			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
+			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: governance.Plus,
 			Title:   "List a voter's ballots",
 			Summary: "What one voter voted, newest first.",
 			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
