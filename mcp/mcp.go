@@ -9,6 +9,7 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/json"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -55,7 +56,7 @@ type Server struct {
 	origins   map[string]bool
 	hosts     map[string]bool
 	tools     map[string]*tool
-	toolList  []listing
+	toolList  json.RawMessage // of tools/list, which every client asks for first
 	documents []document
 	// instructions tell a model how to use the tools.
 	instructions string
@@ -79,7 +80,7 @@ func New(o Options) *Server {
 	for _, t := range tools {
 		s.tools[t.Name] = t
 	}
-	s.toolList = listTools(tools, o.Payments)
+	s.toolList = encode(listTools(tools, o.Payments))
 	s.metrics = newMetrics(o.Metrics, tools)
 	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)
 	return s

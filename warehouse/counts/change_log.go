@@ -1,7 +1,9 @@
 package counts
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -55,12 +57,17 @@ func NewChangeLog(w *warehouse.Warehouse) ChangeLog { return ChangeLog{w} }
 
 // Append adds rows to an epoch.
 func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange) error {
+	var values [][]any
+	for _, c := range rows {
+		// A mark of a beginning has no revision.
+		revision, err := strconv.ParseUint(cmp.Or(string(c.Revision), "0"), 10, 64)
+		if err != nil {
+			return fmt.Errorf("write changes: %w", err)
+		}
+		values = append(values, []any{epoch, c.AtMs, c.Number, string(c.Kind), c.Key, c.DAOID, c.ChangedAt.Time(), revision})
+	}
 	return warehouse.InsertRows(ctx, l.w,
-		"INSERT INTO changes (epoch, at_ms, number, kind, key, dao_id, changed_at, revision)", "write changes",
-		warehouse.Values(rows, func(c LoggedChange) []any {
-			revision, _ := strconv.ParseUint(string(c.Revision), 10, 64) // 0 for a mark of a beginning, which has none
-			return []any{epoch, c.AtMs, c.Number, string(c.Kind), c.Key, c.DAOID, c.ChangedAt.Time(), revision}
-		}))
+		"INSERT INTO changes (epoch, at_ms, number, kind, key, dao_id, changed_at, revision)", "write changes", values)
 }
 
 // Read calls yield with the rows of an epoch after a place, in their order.
