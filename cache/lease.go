@@ -36,8 +36,9 @@ func (s *Store) NewFollowLease(upstream string, ttl time.Duration) *Lease {
 	return &Lease{store: s, key: followLeaseKey(upstream), holder: rand.Text(), ttl: ttl}
 }
 
-// renew renews the lease if the caller holds it. KEYS: lease. ARGV: holder, TTL.
-var renew = redis.NewScript(`
+// acquire takes the lease if it is free, or renews it if the caller holds it. KEYS: lease. ARGV: holder, TTL.
+var acquire = redis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
@@ -49,25 +50,13 @@ redis.call('DEL', KEYS[1])
 return 1`)
 
 // Acquire takes the lease if it is free, or renews it. The error is ErrNotLeader or ErrUnavailable.
-func (l *Lease) Acquire(ctx context.Context) (err error) {
+func (l *Lease) Acquire(ctx context.Context) error {
 	began := time.Now()
-	defer func() {
-		if err == nil {
-			l.renewed.Store(&began)
-		}
-	}()
-	err = runScript(ctx, l, renew, []string{string(l.key)}, l.ttl.Milliseconds())
-	if !errors.Is(err, ErrNotLeader) {
-		return err
+	err := runScript(ctx, l, acquire, []string{string(l.key)}, l.ttl.Milliseconds())
+	if err == nil {
+		l.renewed.Store(&began)
 	}
-	taken, err := Client(l.store.conn).SetNX(ctx, string(l.key), l.holder, l.ttl).Result()
-	if err != nil {
-		return fmt.Errorf("%w: acquire the lease: %w", ErrUnavailable, err)
-	}
-	if !taken {
-		return ErrNotLeader
-	}
-	return nil
+	return err
 }
 
 // IsCurrent reports whether the lease was renewed less than a TTL ago. It is false in a process that was paused
