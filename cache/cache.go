@@ -48,6 +48,31 @@ func Client(c Conn) redis.UniversalClient {
 	return c.client.(redis.UniversalClient) //nolint:errcheck,forcetypeassert // Open has set it
 }
 
+// Get reads a value within the timeout of a connection.
+func Get(ctx context.Context, c Conn, key Key) *redis.StringCmd {
+	ctx, cancel := c.WithTimeout(ctx)
+	defer cancel()
+	return Client(c).Get(ctx, string(key))
+}
+
+// Run runs a script within the timeout of a connection.
+func Run(ctx context.Context, c Conn, script *redis.Script, keys []string, args ...any) *redis.Cmd {
+	ctx, cancel := c.WithTimeout(ctx)
+	defer cancel()
+	return script.Run(ctx, Client(c), keys, args...)
+}
+
+// Pipelined sends what queue queues, within the timeout of a connection and in one round trip where Redis is one
+// server. It returns the first error; each command has its own.
+func Pipelined(ctx context.Context, c Conn, queue func(redis.Pipeliner)) error {
+	ctx, cancel := c.WithTimeout(ctx)
+	defer cancel()
+	pipe := Client(c).Pipeline()
+	queue(pipe)
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
 // Store reads and writes Redis through a connection pool. It is safe for concurrent use.
 type Store struct {
 	conn Conn

@@ -82,9 +82,7 @@ type FeedState struct {
 
 // FeedState returns the state of the feed. The error is ErrMiss or ErrUnavailable.
 func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	text, err := Client(s.conn).Get(ctx, string(feedStateKey)).Result()
+	text, err := Get(ctx, s.conn, feedStateKey).Result()
 	if err != nil {
 		return state, WrapError(err)
 	}
@@ -97,18 +95,15 @@ func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
 // Changes returns at most limit rows after a place. The error is ErrMiss before the first full
 // publication is complete, with ErrCorrupt for a stream that is lost, or ErrUnavailable.
 func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeSlice, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	var first, last, rows *redis.XMessageSliceCmd
 	var state *redis.StringCmd
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
 		// The state comes last: if it is of the epoch that was asked for, so are the rows. The
 		// first entry comes after the rows, so that none was removed before they were read.
 		rows = pipe.XRangeN(ctx, string(changesKey), "("+after.String(), "+", int64(limit)+1)
 		first = pipe.XRangeN(ctx, string(changesKey), "-", "+", 1)
 		last = pipe.XRevRangeN(ctx, string(changesKey), "+", "-", 1)
 		state = pipe.Get(ctx, string(publicationKey))
-		return nil
 	}) // each command has its error
 	published, err := decodePublicationState(state)
 	if err != nil {

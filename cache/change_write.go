@@ -29,9 +29,7 @@ return {string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), last
 
 // ChangeHead returns the end of the stream. The error is ErrUnavailable.
 func (s *Store) ChangeHead(ctx context.Context) (head ChangeHead, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	found, err := changeHead.Run(ctx, Client(s.conn), []string{string(changesKey)}).StringSlice()
+	found, err := Run(ctx, s.conn, changeHead, []string{string(changesKey)}).StringSlice()
 	if err != nil || len(found) != 2 {
 		return head, fmt.Errorf("%w: read the end of the changes: %w", ErrUnavailable, err)
 	}

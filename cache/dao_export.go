@@ -36,14 +36,11 @@ type ExportUnit struct {
 
 // ReadViews returns several views in one round trip. The error is ErrMiss if one is missing.
 func ReadViews(ctx context.Context, s *Store, keys []Key) ([]View, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	replies := make([]*redis.StringCmd, len(keys))
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) { // each command has its own error
 		for i, key := range keys {
 			replies[i] = pipe.Get(ctx, string(key))
 		}
-		return nil
 	})
 	views := make([]View, len(keys))
 	for i, reply := range replies {

@@ -92,8 +92,6 @@ var errLostOfIndex = fmt.Errorf("%w: %w: the DAO index has lost its state, a row
 // DAOPage returns up to q.Limit+1 DAOs that q selects, by id, after q.After. The error is ErrMiss for an index
 // that was never written, or ErrUnavailable, with ErrCorrupt for one that has lost a part.
 func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	from := "-"
 	if q.After != nil {
 		from = "(" + string(*q.After)
@@ -104,7 +102,7 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 		part.HasVoteData = votes
 		keys = append(keys, string(listKey(part)))
 	}
-	reply, err := readDAOs.Run(ctx, Client(s.conn), keys, from, q.Limit+1).Slice()
+	reply, err := Run(ctx, s.conn, readDAOs, keys, from, q.Limit+1).Slice()
 	if err = readError(err); errors.Is(err, ErrCorrupt) {
 		return DAOIndexPage{}, errLostOfIndex
 	} else if err != nil {

@@ -28,18 +28,14 @@ type Export struct {
 
 // KeepExport keeps a sorted copy because an export of it was begun. The copy has to be current, or kept already.
 func (s *Store) KeepExport(ctx context.Context, proposal governance.ProposalKey, generation uint64) error {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	now := time.Now()
 	key, member := string(exportsKey), fmt.Sprintf("%d %s", generation, proposal)
-	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	return WrapError(Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
 		pipe.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now.UnixMilli(), 10))
 		pipe.ZAdd(ctx, key, redis.Z{Score: float64(now.Add(ExportTTL).UnixMilli()), Member: member})
 		pipe.ZRemRangeByRank(ctx, key, maxExports, -1)
 		pipe.PExpire(ctx, key, ExportTTL)
-		return nil
-	})
-	return WrapError(err)
+	}))
 }
 
 // Exports returns the exports whose sorted copies are kept, the oldest first.

@@ -76,13 +76,11 @@ func (s *Store) Fills() Fills { return Fills{s} }
 
 // Enqueue requests a page unless it is pending. The error is ErrQueueFull or ErrUnavailable.
 func (s Fills) Enqueue(ctx context.Context, f Fill) error {
-	ctx, cancel := s.store.conn.WithTimeout(ctx)
-	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
 	// A queued request stays pending as long as a caller waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, Client(s.store.conn), keys, MaxQueuedFills, ttl.Milliseconds(), Encode(&f)).Int()
+	reply, err := Run(ctx, s.store.conn, enqueueFill, keys, MaxQueuedFills, ttl.Milliseconds(), Encode(&f)).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -141,9 +139,7 @@ func (s Fills) Dequeue(
 
 // swapForOldest puts the newest request back and returns the oldest one, or the newest if Redis does not answer.
 func swapForOldest(ctx context.Context, s *Store, queue, request string, newest []Fill) []Fill {
-	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ctx))
-	defer cancel()
-	oldest, err := rotateFills.Run(ctx, Client(s.conn), []string{queue}, request).Text()
+	oldest, err := Run(context.WithoutCancel(ctx), s.conn, rotateFills, []string{queue}, request).Text()
 	if err != nil {
 		return newest
 	}
@@ -153,13 +149,11 @@ func swapForOldest(ctx context.Context, s *Store, queue, request string, newest 
 // wakeDequeue ends the wait of a Dequeue by an entry of a queue of its own. Closing the connection instead
 // would lose the request that Redis sends at that moment.
 func (s Fills) wakeDequeue(ended context.Context, wake Key) {
-	ctx, cancel := s.store.conn.WithTimeout(context.WithoutCancel(ended))
-	defer cancel()
+	ctx := context.WithoutCancel(ended)
 	// Without the entry the wait ends with its timeout.
-	_, _ = Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_ = Pipelined(ctx, s.store.conn, func(pipe redis.Pipeliner) {
 		pipe.RPush(ctx, string(wake), "")
 		pipe.Expire(ctx, string(wake), wakeTTL)
-		return nil
 	})
 }
 

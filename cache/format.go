@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,19 +23,6 @@ const previousStateTTL = 24 * time.Hour
 
 // previousRunIDs is the field of the previous format's state that is PublicationState.ServerRunIDs in this one.
 const previousRunIDs = "serverRunIDs"
-
-func isPreviousFormat(key string) bool {
-	name, found := strings.CutPrefix(key, previousNamespace)
-	if !found {
-		return false
-	}
-	for _, prefix := range []string{"view:", "version:", "{worker}:", "{daos}:", "{fills}:", "{tokens}:"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
 
 // HasPreviousFormat reports whether the version before has published: its API nodes may serve.
 func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
@@ -79,8 +65,6 @@ return 1`)
 // EndedPreviousFormat returned this state. Its API nodes serve them until then. A worker that comes back finds
 // the state of another Redis: it publishes everything again, and its state has no lifetime any more.
 func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	// What does not decode makes a worker of that version publish everything, too.
 	after := before
 	var state map[string]msgpack.RawMessage
@@ -89,11 +73,11 @@ func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 		after = Encode(state)
 	}
 	keys := []string{previousLeaseKey, previousStateKey, string(previousRetiredKey)}
-	return WrapError(retire.Run(ctx, Client(s.conn), keys, before, after, previousStateTTL.Milliseconds()).Err())
+	return WrapError(Run(ctx, s.conn, retire, keys, before, after, previousStateTTL.Milliseconds()).Err())
 }
 
-// DeletePreviousFormat deletes what the version before has stored, a day after RetirePreviousFormat, but for
-// what outlives an upgrade. Calling it again, or concurrently, is harmless.
+// DeletePreviousFormat deletes what the version before has stored, a day after RetirePreviousFormat. What
+// outlives an upgrade is in the namespace of accounts. Calling it again, or concurrently, is harmless.
 func (s *Store) DeletePreviousFormat(ctx context.Context) error {
 	retired, err := Client(s.conn).Exists(ctx, string(previousRetiredKey)).Result()
 	if err != nil || retired == 0 {
@@ -135,9 +119,7 @@ func deletePrevious(ctx context.Context, s *Store, server *redis.Client) error {
 		}
 		_, err = server.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, key := range keys {
-				if isPreviousFormat(key) {
-					pipe.Unlink(ctx, key)
-				}
+				pipe.Unlink(ctx, key)
 			}
 			return nil
 		})

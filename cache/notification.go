@@ -60,13 +60,10 @@ func decodeNotification(message string) Notification {
 
 // PublicationProgress returns PublicationState and the number of the last Notification, zero for none, together.
 func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	var state, number *redis.StringCmd
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
 		number = pipe.Get(ctx, string(notificationsKey))
 		state = pipe.Get(ctx, string(publicationKey))
-		return nil
 	}) // each command has its error
 	count, err := number.Uint64()
 	if err := WrapError(err); err != nil && !errors.Is(err, ErrMiss) {

@@ -36,9 +36,7 @@ type PublicationState struct {
 
 // PublicationState returns the state of publication; ErrMiss before the first full publication is complete.
 func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	return decodePublicationState(Client(s.conn).Get(ctx, string(publicationKey)))
+	return decodePublicationState(Get(ctx, s.conn, publicationKey))
 }
 
 func decodePublicationState(reply *redis.StringCmd) (PublicationState, error) {
@@ -63,32 +61,16 @@ type Standing struct {
 	RepublishRequested bool
 }
 
-// Standing reads what the leader checks, in one round trip where Redis is one server.
+// Standing reads what the leader checks.
 func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	_, isOne := Client(s.conn).(*redis.Client)
 	var ids []string
-	if !isOne {
-		if err := serverInfo(ctx, s, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
-			return Standing{}, err
-		}
+	if err := serverInfo(ctx, s, "server", func(info map[string]string) { ids = append(ids, info["run_id"]) }); err != nil {
+		return Standing{}, err
 	}
-	var info, state, request *redis.StringCmd
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		if isOne {
-			info = pipe.Info(ctx, serverSection)
-		}
+	var state, request *redis.StringCmd
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
 		state, request = pipe.Get(ctx, string(publicationKey)), pipe.Get(ctx, string(republishKey))
-		return nil
 	}) // each command has its error
-	if isOne {
-		fields, err := decodeInfo(info, serverSection)
-		if err != nil {
-			return Standing{}, err
-		}
-		ids = append(ids, fields[runIDField])
-	}
 	// They change when a primary restarts or is replaced, and when a node joins a Cluster. Replication and
 	// persistence are asynchronous, so the last writes before may be lost, and nothing else reveals it. A Redis
 	// without a run id, such as the one inside a process, always has the same result.

@@ -63,9 +63,7 @@ func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) {
 
 // Version returns the version of pages. With ErrMiss, the revision is the removal's; zero without one.
 func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	text, err := Client(s.conn).Get(ctx, string(versionKey(scope))).Result()
+	text, err := Get(ctx, s.conn, versionKey(scope)).Result()
 	if err != nil {
 		return Version{}, readError(err)
 	}
@@ -103,15 +101,12 @@ func (s *Store) MissedView(ctx context.Context, key Key) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	var read pageRead
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) { // each command has its own error
 		read.page = pipe.Get(ctx, string(key))
 		if scope := key.scope(); scope != (query.Scope{}) {
 			read.version = pipe.Get(ctx, string(versionKey(scope)))
 		}
-		return nil
 	})
 	v, version, err := read.result()
 	complete := version.Revision > 0 && version.Revision <= published.Revision+1 // which RaiseVersion may have added
@@ -131,17 +126,14 @@ type RequestedPage struct {
 
 // RequestedPages reads pages in one round trip.
 func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []RequestedPage {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	reads := make([]pageRead, len(requests))
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) { // each command has its own error
 		for i, r := range requests {
 			reads[i].page = pipe.Get(ctx, string(r.Key()))
 			if key := r.VersionKey(); key != "" {
 				reads[i].version = pipe.Get(ctx, string(key))
 			}
 		}
-		return nil
 	})
 	pages := make([]RequestedPage, len(requests))
 	for i := range pages {

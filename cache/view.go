@@ -106,9 +106,7 @@ func decodeView(value []byte) (View, error) {
 
 // View returns a view. The error is ErrMiss or ErrUnavailable.
 func (s *Store) View(ctx context.Context, key Key) (View, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	value, err := Client(s.conn).Get(ctx, string(key)).Bytes()
+	value, err := Get(ctx, s.conn, key).Bytes()
 	if err != nil {
 		return View{}, readError(err)
 	}

@@ -61,9 +61,7 @@ func decodePayment(value []byte) (governance.Payment, error) {
 
 // Payment returns what is stored of a payment. The error is cache.ErrMiss or cache.ErrUnavailable.
 func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	value, err := cache.Client(s.conn).Get(ctx, string(paymentKey(id))).Bytes()
+	value, err := cache.Get(ctx, s.conn, paymentKey(id)).Bytes()
 	if err != nil {
 		return governance.Payment{}, cache.WrapError(err)
 	}

@@ -48,13 +48,11 @@ const (
 func (s *Store) ClaimPayment(
 	ctx context.Context, p governance.Payment, lease PaymentLease,
 ) (stored governance.Payment, leased bool, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)),
 		string(paymentRestoredKey), string(refusedRevisionKey(p.ID)),
 	}
-	reply, err := claimPayment.Run(ctx, cache.Client(s.conn), keys,
+	reply, err := cache.Run(ctx, s.conn, claimPayment, keys,
 		lease.Owner, lease.TTL.Milliseconds(), encodePayment(p)).Slice()
 	if err != nil {
 		return governance.Payment{}, false, s.unanswered(ctx, err, p.ID, lease)
@@ -112,10 +110,8 @@ return 1`)
 // ReleasePayment releases the lease of a payment. A payment that is only claimed is deleted: it was
 // not charged and may pay for another request. It does nothing for a lease that another holds.
 func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLease) error {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id))}
-	return cache.WrapError(releasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner).Err())
+	return cache.WrapError(cache.Run(ctx, s.conn, releasePayment, keys, lease.Owner).Err())
 }
 
 // unanswered wraps the error of a request for a lease, and releases what it may have taken.
@@ -138,10 +134,8 @@ return {0}`)
 // and the caller has the lease to make it again, which SavePaidResponse or ReleasePayment ends. The error is
 // ErrPaymentLeased while another caller makes it.
 func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentLease) ([]byte, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	keys := []string{string(paidResponseKey(id)), string(paymentLeaseKey(id))}
-	reply, err := leaseResponse.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
+	reply, err := cache.Run(ctx, s.conn, leaseResponse, keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
 	if err != nil {
 		return nil, s.unanswered(ctx, err, id, lease)
 	}

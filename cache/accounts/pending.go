@@ -24,17 +24,14 @@ type Pending struct {
 
 // Pending reads what there is to do at a time, in one round trip where Redis is one server.
 func (s *Store) Pending(ctx context.Context, now time.Time) (found Pending, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
 	var revision *redis.StringCmd
 	var counters, queued, expired, restored *redis.IntCmd
-	_, err = cache.Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	err = cache.Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
 		revision = pipe.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
 		counters = pipe.HLen(ctx, string(usageKey))
 		queued = pipe.XLen(ctx, string(paymentQueueKey))
 		expired = pipe.ZCount(ctx, string(paymentExpiryKey), "-inf", strconv.FormatInt(now.UnixMilli(), 10))
 		restored = pipe.Exists(ctx, string(paymentRestoredKey))
-		return nil
 	})
 	if err != nil {
 		return Pending{}, cache.WrapError(err)

@@ -37,8 +37,6 @@ func (s *Store) RaiseQuotas(ctx context.Context, month string, used map[string]i
 
 // QuotaUsed returns how many responses a caller has used in a month; cache.ErrMiss for none.
 func (s *Store) QuotaUsed(ctx context.Context, caller, month string) (int64, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	used, err := cache.Client(s.conn).Get(ctx, string(QuotaKey(caller, month))).Int64()
+	used, err := cache.Get(ctx, s.conn, QuotaKey(caller, month)).Int64()
 	return used, cache.WrapError(err)
 }

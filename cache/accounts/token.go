@@ -45,12 +45,13 @@ func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, c
 	return nil
 }
 
+// tokensRevision reads the revision at the start of the tokens: GETRANGE returns "" for a missing key.
 func tokensRevision(reply *redis.StringCmd) (uint64, error) {
-	text, err := reply.Result()
+	text, err := reply.Bytes()
 	if err != nil {
 		return 0, cache.WrapError(err)
 	}
-	return decodeTokensRevision(text)
+	return cache.DecodeRevision(text)
 }
 
 // TokensRevision returns the revision of the published tokens.
@@ -62,23 +63,12 @@ func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
 
 // Tokens returns the published tokens, encoded, and their revision.
 func (s *Store) Tokens(ctx context.Context) (revision uint64, tokens []byte, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	value, err := cache.Client(s.conn).Get(ctx, string(tokensKey)).Bytes()
+	value, err := cache.Get(ctx, s.conn, tokensKey).Bytes()
 	if err != nil {
 		return 0, nil, cache.WrapError(err)
 	}
-	revision, err = decodeTokensRevision(string(value))
-	if err != nil {
+	if revision, err = cache.DecodeRevision(value); err != nil {
 		return 0, nil, err
 	}
 	return revision, value[cache.RevisionDigits:], nil
-}
-
-// decodeTokensRevision reads the revision at the start of a value; GETRANGE returns "" for a missing key.
-func decodeTokensRevision(value string) (uint64, error) {
-	if value == "" {
-		return 0, cache.ErrMiss
-	}
-	return cache.DecodeRevision([]byte(value))
 }
