@@ -18,17 +18,15 @@ type queue struct {
 	// filled receives a value after tags were added.
 	filled chan struct{}
 
-	mu      sync.Mutex
-	waiting map[string]published
+	mu sync.Mutex
+	// waiting has the last publication that a queued tag stands for.
+	waiting map[string]time.Time
 }
-
-// published holds the first and the last publication that a queued tag stands for.
-type published struct{ first, last time.Time }
 
 func newQueue(everything string, settle, keeps time.Duration) *queue {
 	return &queue{
 		everything: everything, settle: settle, keeps: keeps,
-		filled: make(chan struct{}, 1), waiting: map[string]published{},
+		filled: make(chan struct{}, 1), waiting: map[string]time.Time{},
 	}
 }
 
@@ -40,31 +38,15 @@ func (q *queue) add(tags []string, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, tag := range tags {
-		times, waits := q.waiting[tag]
-		if !waits {
-			times.first = now
-		}
-		times.last = now
-		q.waiting[tag] = times
+		q.waiting[tag] = now
 	}
 	if _, all := q.waiting[q.everything]; all || len(q.waiting) > maxQueued {
-		q.collapse(now)
+		q.waiting = map[string]time.Time{q.everything: now}
 	}
 	select {
 	case q.filled <- struct{}{}:
 	default:
 	}
-}
-
-// collapse replaces all tags by the tag of all responses.
-func (q *queue) collapse(now time.Time) {
-	first := now
-	for _, times := range q.waiting {
-		if times.first.Before(first) {
-			first = times.first
-		}
-	}
-	q.waiting = map[string]published{q.everything: {first: first, last: now}}
 }
 
 func (q *queue) empty() bool {
@@ -78,8 +60,8 @@ func (q *queue) take(now time.Time) (tags []string, dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before := len(q.waiting)
-	maps.DeleteFunc(q.waiting, func(_ string, times published) bool {
-		return now.Sub(times.last) > q.settle+q.keeps
+	maps.DeleteFunc(q.waiting, func(_ string, last time.Time) bool {
+		return now.Sub(last) > q.settle+q.keeps
 	})
 	return slices.Sorted(maps.Keys(q.waiting)), before - len(q.waiting)
 }
@@ -88,7 +70,7 @@ func (q *queue) take(now time.Time) (tags []string, dropped int) {
 func (q *queue) done(taken time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	maps.DeleteFunc(q.waiting, func(_ string, times published) bool {
-		return !times.last.After(taken.Add(-q.settle))
+	maps.DeleteFunc(q.waiting, func(_ string, last time.Time) bool {
+		return !last.After(taken.Add(-q.settle))
 	})
 }
