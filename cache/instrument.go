@@ -162,11 +162,7 @@ func (m *measure) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		began := time.Now()
 		ctx, span := m.begin(ctx, command.Name())
 		err := next(ctx, command)
-		failure := err
-		if command.Name() == "info" && deniesInfo(err) {
-			failure = nil // a healthy server's answer
-		}
-		m.record(operationOf(command.Name()), began, span, failure)
+		m.record(operationOf(command.Name()), began, span, failureOf(command, err))
 		return err
 	}
 }
@@ -178,11 +174,22 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		ctx, span := m.begin(ctx, string(opPipeline))
 		span.Count("db.operation.batch.size", len(commands))
 		err := next(ctx, commands)
-		op := opPipeline
-		if len(commands) > 0 && operationOf(commands[0].Name()) == opConnect {
-			op = opConnect // the handshake of the client
+		op, failure := opPipeline, err
+		if len(commands) > 0 {
+			failure = failureOf(commands[0], err)
+			if operationOf(commands[0].Name()) == opConnect {
+				op = opConnect // the handshake of the client
+			}
 		}
-		m.record(op, began, span, err)
+		m.record(op, began, span, failure)
 		return err
 	}
+}
+
+// failureOf returns the error of a command, or of a pipeline by its first, unless it is a healthy server's answer.
+func failureOf(command redis.Cmder, err error) error {
+	if command.Name() == "info" && deniesInfo(err) {
+		return nil
+	}
+	return err
 }

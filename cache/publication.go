@@ -61,16 +61,29 @@ type Standing struct {
 	RepublishRequested bool
 }
 
-// Standing reads what the leader checks.
+// Standing reads what the leader checks, in one round trip where Redis is one server.
 func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
+	_, isOne := Client(s.conn).(*redis.Client)
 	var ids []string
-	if err := serverInfo(ctx, s, "server", func(info map[string]string) { ids = append(ids, info["run_id"]) }); err != nil {
-		return Standing{}, err
+	if !isOne {
+		if err := serverInfo(ctx, s, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
+			return Standing{}, err
+		}
 	}
-	var state, request *redis.StringCmd
+	var info, state, request *redis.StringCmd
 	_ = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
+		if isOne {
+			info = pipe.Info(ctx, serverSection)
+		}
 		state, request = pipe.Get(ctx, string(publicationKey)), pipe.Get(ctx, string(republishKey))
 	}) // each command has its error
+	if isOne {
+		fields, err := decodeInfo(info, serverSection)
+		if err != nil {
+			return Standing{}, err
+		}
+		ids = append(ids, fields[runIDField])
+	}
 	// They change when a primary restarts or is replaced, and when a node joins a Cluster. Replication and
 	// persistence are asynchronous, so the last writes before may be lost, and nothing else reveals it. A Redis
 	// without a run id, such as the one inside a process, always has the same result.

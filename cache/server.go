@@ -11,22 +11,36 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// serverInfo calls visit with a section of INFO of every primary, one at a time. Fields may be missing, all where
-// a server denies it.
+// What INFO calls the id of a run of a server, and the section that has it.
+const (
+	serverSection = "server"
+	runIDField    = "run_id"
+)
+
+// serverInfo calls visit with a section of INFO of every primary, one at a time. Fields may be missing.
 func serverInfo(ctx context.Context, s *Store, section string, visit func(info map[string]string)) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var mu sync.Mutex
 	return eachPrimary(ctx, s, func(ctx context.Context, server *redis.Client) error {
-		text, err := server.Info(ctx, section).Result()
-		if err != nil && !deniesInfo(err) {
-			return fmt.Errorf("%w: INFO %s: %w", ErrUnavailable, section, err)
+		info, err := decodeInfo(server.Info(ctx, section), section)
+		if err != nil {
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		visit(parseInfo(text))
+		visit(info)
 		return nil
 	})
+}
+
+// decodeInfo returns the fields of a section of INFO, none where the server denies it.
+func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, error) {
+	text, err := reply.Result()
+	if err != nil && !deniesInfo(err) {
+		return nil, fmt.Errorf("%w: INFO %s: %w", ErrUnavailable, section, err)
+	}
+	return parseInfo(text), nil
 }
 
 // eachPrimary calls visit for the server, or concurrently for every primary of a Cluster.
