@@ -29,24 +29,19 @@ type Options struct {
 
 // Limiter enforces buckets and quotas. It is safe for concurrent use.
 type Limiter struct {
-	pipeline   *cache.Pipeline
-	perProcess bool
-	buckets    *Buckets[string]
-	quotas     localQuotas
+	Options
+	buckets *Buckets[string]
+	quotas  localQuotas
 	// retryAt is how long after madeAt Redis is tried again, in nanoseconds, and zero while it answers. Setting
 	// the machine's clock moves neither.
 	madeAt  time.Time
 	retryAt atomic.Int64
-	logger  *slog.Logger
 	metrics metrics
 }
 
 // New returns a limiter.
 func New(o Options) *Limiter {
-	l := &Limiter{
-		pipeline: o.Pipeline, perProcess: o.PerProcess, buckets: NewBuckets[string](), logger: o.Logger,
-		madeAt: time.Now(),
-	}
+	l := &Limiter{Options: o, buckets: NewBuckets[string](), madeAt: time.Now()}
 	l.metrics = newMetrics(o.Metrics, l)
 	return l
 }
@@ -103,7 +98,7 @@ func (l *Limiter) Refund(ctx context.Context, g *Grant) {
 		l.quotas.refund(g.Request.Caller, g.Quota.Month)
 		return
 	}
-	used, err := refundShared(ctx, l.pipeline, accounts.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
+	used, err := refundShared(ctx, l.Pipeline, accounts.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
 	if err != nil {
 		l.backOff(ctx, err)
 		return
@@ -114,8 +109,8 @@ func (l *Limiter) Refund(ctx context.Context, g *Grant) {
 
 // Peek returns the state of a bucket without taking a token.
 func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
-	if !l.perProcess && l.retryAt.Load() == 0 {
-		decision, err := takeShared(ctx, l.pipeline, r, 0, nil)
+	if !l.PerProcess && l.retryAt.Load() == 0 {
+		decision, err := takeShared(ctx, l.Pipeline, r, 0, nil)
 		if err == nil {
 			return decision
 		}
@@ -136,7 +131,7 @@ func (l *Limiter) tryShared(ctx context.Context, r Request, now time.Time) (Gran
 	}
 	if l.retryAt.Load() != 0 {
 		l.retryAt.Store(0)
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "Redis available, rate limits are shared again")
+		l.Logger.LogAttrs(ctx, slog.LevelInfo, "Redis available, rate limits are shared again")
 	}
 	return grant, true
 }
@@ -158,10 +153,10 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 		return Grant{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
 	if grant.Quota.Used == 1 {
-		err = cache.Send(ctx, l.pipeline, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
+		err = cache.Send(ctx, l.Pipeline, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
 	}
 	if grant.Quota.Refused = grant.Quota.Used > grant.Quota.Limit; grant.Quota.Refused {
-		grant.Quota.Used, err = refundShared(ctx, l.pipeline, key)
+		grant.Quota.Used, err = refundShared(ctx, l.Pipeline, key)
 	}
 	if err != nil {
 		return Grant{}, err
@@ -174,11 +169,11 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 func takeBucket(
 	ctx context.Context, l *Limiter, r Request, piggyback redis.Cmder, now time.Time,
 ) (Decision, error) {
-	if !l.perProcess {
-		return takeShared(ctx, l.pipeline, r, r.tokens(), piggyback)
+	if !l.PerProcess {
+		return takeShared(ctx, l.Pipeline, r, r.tokens(), piggyback)
 	}
 	if piggyback != nil {
-		if err := cache.Send(ctx, l.pipeline, piggyback); err != nil {
+		if err := cache.Send(ctx, l.Pipeline, piggyback); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -212,7 +207,7 @@ func (l *Limiter) mayTry() bool {
 
 func (l *Limiter) backOff(ctx context.Context, err error) {
 	if l.retryAt.Swap(int64(time.Since(l.madeAt)+backOffInterval)) == 0 {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "Redis unavailable, rate limits fall back to in-process buckets",
+		l.Logger.LogAttrs(ctx, slog.LevelWarn, "Redis unavailable, rate limits fall back to in-process buckets",
 			slog.Any("error", err))
 	}
 }

@@ -1,6 +1,8 @@
 package ratelimit
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
@@ -18,24 +20,16 @@ const (
 	planOther     Plan = "other"
 )
 
-// decision holds the labels of a decision. Callers are not labels: their number is not bounded.
-type decision struct {
-	plan    Plan
-	bucket  Bucket
-	outcome string
-}
-
-// decisions holds a counter for each combination of labels, so that no request looks one up by its texts.
-type decisions map[decision]prometheus.Counter
+// decisions counts by plan, bucket and outcome. Callers are not labels: their number is not bounded.
+type decisions struct{ counted *prometheus.CounterVec }
 
 func newDecisions(registerer prometheus.Registerer) decisions {
 	counted := telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
 		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")
-	all := decisions{}
 	add := func(plan Plan, buckets []Bucket, outcomes ...string) {
 		for _, bucket := range buckets {
 			for _, outcome := range outcomes {
-				all[decision{plan, bucket, outcome}] = counted.WithLabelValues(string(plan), string(bucket), outcome)
+				counted.WithLabelValues(string(plan), string(bucket), outcome)
 			}
 		}
 	}
@@ -43,18 +37,15 @@ func newDecisions(registerer prometheus.Registerer) decisions {
 		add(plan, []Bucket{Standard, Detail}, outcomeAllowed, outcomeBucket, outcomeQuota)
 	}
 	add(planAnonymous, []Bucket{Free, Payment, ContractPayment}, outcomeAllowed, outcomeBucket)
-	return all
+	return decisions{counted}
 }
 
 // count counts a decision. A plan that only newer versions know counts as planOther.
 func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
-	counter, known := d[decision{plan, bucket, outcome}]
-	if !known {
-		counter, known = d[decision{planOther, bucket, outcome}]
+	if plan != planAnonymous && !slices.Contains(Plans(), plan) {
+		plan = planOther
 	}
-	if known {
-		counter.Inc()
-	}
+	d.counted.WithLabelValues(string(plan), string(bucket), outcome).Inc()
 }
 
 type metrics struct {

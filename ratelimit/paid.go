@@ -13,7 +13,7 @@ import (
 // caller one more response if the download is interrupted.
 func (l *Limiter) MarkPaid(ctx context.Context, caller, file string) {
 	command := redis.NewStatusCmd(ctx, "set", string(accounts.PaidFileKey(caller, file)), 1, "ex", int(accounts.PaidFileTTL.Seconds()))
-	if err := cache.Send(ctx, l.pipeline, command); err != nil {
+	if err := cache.Send(ctx, l.Pipeline, command); err != nil {
 		l.backOff(ctx, err)
 	}
 }
@@ -24,7 +24,7 @@ func (l *Limiter) HasPaid(ctx context.Context, caller, file string) bool {
 		return false
 	}
 	command := redis.NewIntCmd(ctx, "exists", string(accounts.PaidFileKey(caller, file)))
-	if err := cache.Send(ctx, l.pipeline, command); err != nil {
+	if err := cache.Send(ctx, l.Pipeline, command); err != nil {
 		l.backOff(ctx, err)
 		return false
 	}
