@@ -134,18 +134,16 @@ func PurgedTags(changed []Tag) []Tag {
 	return changed
 }
 
-// tagSet is a set of tags, or EverythingTag alone. The zero value is empty.
+// tagSet is a set of tags, or EverythingTag alone.
 type tagSet map[Tag]struct{}
 
-func (s *tagSet) add(tag Tag) {
-	if _, all := (*s)[EverythingTag]; all || tag == "" {
+func (s tagSet) add(tag Tag) {
+	if _, all := s[EverythingTag]; all || tag == "" {
 		return
 	}
-	if *s == nil {
-		*s = tagSet{}
-	}
-	(*s)[tag] = struct{}{}
-	if len(*s) > maxTags || tag == EverythingTag {
-		*s = tagSet{EverythingTag: {}}
+	s[tag] = struct{}{}
+	if len(s) > maxTags || tag == EverythingTag {
+		clear(s)
+		s[EverythingTag] = struct{}{}
 	}
 }

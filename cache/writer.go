@@ -33,7 +33,9 @@ type Writer struct {
 
 // NewWriter returns a writer of the publication with a revision.
 func (s *Store) NewWriter(revision uint64) *Writer {
-	return &Writer{store: s, revision: revision, batch: Client(s.conn).Pipeline()}
+	return &Writer{
+		store: s, revision: revision, batch: Client(s.conn).Pipeline(), changed: tagSet{}, rows: map[governance.Change]struct{}{},
+	}
 }
 
 // Written returns how many values were passed to the writer.
@@ -42,15 +44,12 @@ func (w *Writer) Written() int { return w.written }
 // Changed returns the tags of all responses invalidated since the last call; EverythingTag if they are too many.
 func (w *Writer) Changed() []Tag {
 	tags := slices.Sorted(maps.Keys(w.changed))
-	w.changed = nil
+	clear(w.changed)
 	return tags
 }
 
 // AddChange notes that the values of a key were passed to the writer, for TakeChanges.
 func (w *Writer) AddChange(kind governance.ChangeKind, key, daoID string, at governance.Timestamp) {
-	if w.rows == nil {
-		w.rows = map[governance.Change]struct{}{}
-	}
 	change := governance.Change{
 		Kind: kind, Key: key, DAOID: daoID, ChangedAt: at, Revision: governance.CountOf(w.revision),
 	}
@@ -65,7 +64,7 @@ func (w *Writer) TakeChanges(ctx context.Context) ([]governance.Change, error) {
 	rows := slices.SortedFunc(maps.Keys(w.rows), func(a, b governance.Change) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), cmp.Compare(a.DAOID, b.DAOID))
 	})
-	w.rows = nil
+	clear(w.rows)
 	return rows, nil
 }
 
@@ -78,11 +77,7 @@ func (w *Writer) Join(ctx context.Context, other *Writer) error {
 	for tag := range other.changed {
 		w.changed.add(tag)
 	}
-	if w.rows == nil {
-		w.rows = other.rows
-	} else {
-		maps.Copy(w.rows, other.rows)
-	}
+	maps.Copy(w.rows, other.rows)
 	return nil
 }
 
