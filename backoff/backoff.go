@@ -20,13 +20,19 @@ func Jitter(pause time.Duration) time.Duration {
 }
 
 // Wait blocks for pause or until ctx ends.
-func Wait(ctx context.Context, pause time.Duration) {
+func Wait(ctx context.Context, pause time.Duration) { Await(ctx, pause, nil) }
+
+// Await is Wait that a signal ends too, which it reports.
+func Await(ctx context.Context, pause time.Duration, signal <-chan struct{}) (told bool) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+	case <-signal:
+		return true
 	case <-timer.C:
 	}
+	return false
 }
 
 // Wake sends a signal to a channel with room for one, unless one is there. It does not block.

@@ -189,13 +189,11 @@ func fillQueueKeys(kinds []query.Kind) []string {
 
 // Heartbeat keeps requests pending while a worker fills their pages. Before it, the marks end at the deadlines.
 func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
-	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	return WrapError(Pipelined(ctx, s.store.conn, func(pipe redis.Pipeliner) {
 		for _, f := range fills {
 			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
 		}
-		return nil
-	})
-	return WrapError(err)
+	}))
 }
 
 // Length returns how many requests are in the longest queue of the kinds.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/backoff"
 )
 
 const (
@@ -119,11 +121,7 @@ func (s *server) supervise(ctx context.Context, ready chan<- error) {
 		}
 		s.logger.LogAttrs(ctx, slog.LevelError, "redis-server ended unexpectedly, restarting it empty",
 			slog.Any("error", err), slog.Duration("pause", pause))
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+		backoff.Wait(ctx, pause)
 	}
 }
 

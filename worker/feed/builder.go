@@ -96,8 +96,6 @@ func (b *Builder) Wake() { backoff.Wake(b.published) }
 // Run processes pending items until ctx ends. Errors are logged and retried.
 func (b *Builder) Run(ctx context.Context) {
 	b.progress = newProgress()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	// checked is when pending items were last processed.
 	var checked, pausedUntil time.Time
 	for pending := true; ctx.Err() == nil; {
@@ -117,13 +115,8 @@ func (b *Builder) Run(ctx context.Context) {
 			b.Logger.LogAttrs(ctx, slog.LevelError, "events and signals not updated, retrying",
 				slog.Any("error", err))
 		}
-		timer.Reset(b.untilNextCheck(pending || err != nil))
-		select {
-		case <-ctx.Done():
-		case <-b.published:
-			pending = true
-		case <-timer.C:
-		}
+		told := backoff.Await(ctx, b.untilNextCheck(pending || err != nil), b.published)
+		pending = pending || told
 	}
 }
 

@@ -134,24 +134,13 @@ func (p *Publisher) Run(ctx context.Context) error {
 			pause = 0
 		}
 		pulseAge = 0
-		if told := p.await(ctx, max(p.Interval, pause)); !told && time.Since(pace.ended) > idleAfter {
+		if told := backoff.Await(ctx, max(p.Interval, pause), p.committed); !told && time.Since(pace.ended) > idleAfter {
 			pulseAge = warehouse.IdlePulseAge
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// await blocks until Wake is called, which it reports, for pause at most, or until ctx ends.
-func (p *Publisher) await(ctx context.Context, pause time.Duration) (told bool) {
-	select {
-	case <-ctx.Done():
-	case <-p.committed:
-		return true
-	case <-time.After(pause):
-	}
-	return false
 }
 
 // settleAttempts is how often Settle publishes. Once is enough unless records land meanwhile.

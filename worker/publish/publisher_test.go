@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/shopspring/decimal"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -125,10 +126,10 @@ func TestPublisherIsToldOfABatchThatCameWhileItWorked(t *testing.T) {
 	t.Parallel()
 	p := &Publisher{committed: make(chan struct{}, 1)}
 	p.Wake()
-	if !p.await(t.Context(), time.Hour) {
+	if !backoff.Await(t.Context(), time.Hour, p.committed) {
 		t.Error("got false, want it to be told")
 	}
-	if p.await(t.Context(), time.Nanosecond) {
+	if backoff.Await(t.Context(), time.Nanosecond, p.committed) {
 		t.Error("got true after the pause, want it not to be told twice")
 	}
 }

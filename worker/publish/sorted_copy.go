@@ -58,11 +58,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 		}
 		// Pause as long as the work took: during an import, a copy is soon outdated again.
 		backoff.Wait(ctx, min(time.Since(began), backoff.Max))
-		select {
-		case <-ctx.Done():
-		case <-p.copiesPending:
-		case <-time.After(copyInterval):
-		}
+		backoff.Await(ctx, copyInterval, p.copiesPending)
 	}
 }
 

@@ -429,7 +429,7 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	case s == nil || over && !p.HasFinalScores() || s.power.IsZero() && s.isUncounted(p):
 	case c.held.Votes == 0 && !noneCast,
 		c.counted == nil && s.scores != nil,
-		over && (c.votesDiffer() || c.totalDiffers(p) || c.leavesBallotsOut(p) || len(c.scoresThatDiffer(p)) > 0),
+		over && (s.votes != nil && *s.votes != c.held.Votes || c.totalDiffers(p) || c.leavesBallotsOut(p) || len(c.scoresThatDiffer(p)) > 0),
 		s.votes != nil && *s.votes > c.held.Votes,
 		s.power.GreaterThan(c.held.Power) && c.totalDiffers(p):
 		return governance.UpstreamBasis
@@ -438,10 +438,6 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 		return governance.BallotsBasis
 	}
 	return ""
-}
-
-func (c *voteResult) votesDiffer() bool {
-	return c.stated != nil && c.stated.votes != nil && *c.stated.votes != c.held.Votes
 }
 
 // totalDiffers compares with and without ballots that support no choice: upstream has not always counted them.
