@@ -62,9 +62,11 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // stopped by wait
+	cmd := exec.CommandContext(ctx, path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec // what Locate found
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// A process group of its own keeps Ctrl-C from nginx, which wait stops. The kernel ties Pdeathsig to this
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it finishes the responses in progress
+	cmd.WaitDelay = o.PaymentTimeout + stopMargin
+	// A process group of its own keeps Ctrl-C from nginx. The kernel ties Pdeathsig to this
 	// thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,7 +75,15 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start nginx: %w", err)
 	}
-	return wait(ctx, cmd, o.PaymentTimeout+stopMargin)
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() == nil:
+		return fmt.Errorf("nginx exited: %w", err)
+	case cmd.ProcessState.Success():
+		return nil
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its worker processes too
+	return fmt.Errorf("nginx did not stop in order within %s: %w", cmd.WaitDelay, err)
 }
 
 // allowedFiles raises the hard limit that nginx inherits to wantedFiles, and returns it or, where the system
@@ -118,30 +128,6 @@ func (o *Options) checkOrigin(ctx context.Context) error {
 			"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", ErrTimeouts, needs, o.PaymentTimeout)
 	}
 	return nil
-}
-
-// wait stops nginx when ctx ends, by SIGQUIT and, after timeout, by SIGKILL.
-func wait(ctx context.Context, cmd *exec.Cmd, timeout time.Duration) error {
-	ended := make(chan struct{})
-	var err error // valid once ended is closed
-	go func() {
-		defer close(ended)
-		err = cmd.Wait()
-	}()
-	select {
-	case <-ended:
-		return fmt.Errorf("nginx exited: %w", err)
-	case <-ctx.Done():
-	}
-	_ = cmd.Process.Signal(syscall.SIGQUIT) // it may have exited already
-	select {
-	case <-ended:
-		return nil
-	case <-time.After(timeout):
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its worker processes too
-		<-ended
-		return fmt.Errorf("nginx did not stop within %s", timeout)
-	}
 }
 
 // prepare writes the configuration into the edge's folder, readable by its owner only.
