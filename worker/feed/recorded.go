@@ -33,13 +33,9 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 }
 
 func (b *Builder) processRecordedBatch(ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal) error {
-	var progress []feed.FeedProgress
-	for _, event := range events {
-		progress = append(progress, event.FeedProgress)
-	}
-	for _, signal := range signals {
-		progress = append(progress, signal.FeedProgress)
-	}
+	progress := slices.Concat(
+		warehouse.Values(events, func(event feed.RecordedEvent) feed.FeedProgress { return event.FeedProgress }),
+		warehouse.Values(signals, func(signal feed.RecordedSignal) feed.FeedProgress { return signal.FeedProgress }))
 	items := warehouse.Values(progress, func(p feed.FeedProgress) feed.FeedItem { return p.Item })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {

@@ -46,7 +46,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (any, error) {
 		return nil, err
 	}
 	ballots := ballotRows(rows, choicesOf(detail.Choices, detail.Bounds))
-	return ballots, nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
+	return nameRows(ctx, p, ballots, nil, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
 }
 
 // setBallotCoverage states in the head how many ballots are held, as the vote summary does, which it returns;

@@ -22,19 +22,13 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (any, error) {
 		return nil, err
 	}
 	rows, err := pages.ListDelegates(ctx, p.Warehouse, q)
-	if err != nil {
-		return nil, err
-	}
-	return rows, nameRows(ctx, p, rows, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
+	return nameRows(ctx, p, rows, err, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
 }
 
 func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (any, error) {
 	return ofVoter(ctx, p, q, q.Voter, func(ctx context.Context, w *warehouse.Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
 		rows, err := pages.ListVoterDelegations(ctx, w, q)
-		if err != nil {
-			return nil, err
-		}
-		return rows, nameRows(ctx, p, rows, func(d *governance.VoterDelegation) []shown {
+		return nameRows(ctx, p, rows, err, func(d *governance.VoterDelegation) []shown {
 			return []shown{{d.Delegator, &d.DelegatorName}, {d.Delegate, &d.DelegateName}}
 		})
 	})

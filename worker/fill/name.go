@@ -35,12 +35,16 @@ func (p *page) setNames(ctx context.Context, places []shown) error {
 	return err
 }
 
-func nameRows[Row any](ctx context.Context, p *page, rows []Row, places func(*Row) []shown) error {
+// nameRows sets the names in rows that were read, unless that failed.
+func nameRows[Row any](ctx context.Context, p *page, rows []Row, err error, places func(*Row) []shown) ([]Row, error) {
+	if err != nil {
+		return nil, err
+	}
 	var all []shown
 	for i := range rows {
 		all = append(all, places(&rows[i])...)
 	}
-	return p.setNames(ctx, all)
+	return rows, p.setNames(ctx, all)
 }
 
 // byName builds the page of a voter who may be given by a verified name. An identity that is held wins.

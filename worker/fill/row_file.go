@@ -31,27 +31,24 @@ func compressRows(format governance.ExportFormat, write func(io.Writer) error) (
 		return cache.File{}, fmt.Errorf("compress rows: %w", err)
 	}
 	digest := sha256.New()
-	text := &countingWriter{to: io.MultiWriter(zip, digest)}
-	if err := write(text); err != nil {
+	var size byteCount
+	if err := write(io.MultiWriter(zip, digest, &size)); err != nil {
 		return cache.File{}, err
 	}
 	if err := zip.Close(); err != nil {
 		return cache.File{}, fmt.Errorf("compress rows: %w", err)
 	}
 	sum := sha256.Sum256(compressed.Bytes())
-	return cache.File{Gzip: compressed.Bytes(), Size: text.written, Digest: digest.Sum(nil), GzipDigest: sum[:]}, nil
+	return cache.File{Gzip: compressed.Bytes(), Size: int(size), Digest: digest.Sum(nil), GzipDigest: sum[:]}, nil
 }
 
-type countingWriter struct {
-	to      io.Writer
-	written int
-}
+// byteCount counts what is written to it.
+type byteCount int
 
 // Write implements io.Writer.
-func (w *countingWriter) Write(text []byte) (int, error) {
-	n, err := w.to.Write(text)
-	w.written += n
-	return n, err
+func (c *byteCount) Write(text []byte) (int, error) {
+	*c += byteCount(len(text))
+	return len(text), nil
 }
 
 // rowWriter writes rows of one type in a format. flush writes what is left.

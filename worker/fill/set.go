@@ -44,7 +44,6 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 		timeout = max(timeout, keptTimeout)
 	}
 	building, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	s := &set{Filler: f}
 	if len(fills) > 1 {
 		s.shared = warehouse.NewSet(len(fills))
@@ -54,8 +53,11 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	for i, stored := range f.Store.RequestedPages(building, requests) {
 		go func() { results <- s.make(building, fills[i], stored) }()
 	}
-	beating := &heartbeats{Filler: f, fills: fills, next: time.Now()} // the first at once
-	beating.start(building)
+	beating := &heartbeats{Filler: f, fills: slices.Clone(fills)}
+	var sent sync.WaitGroup
+	sent.Go(func() { beating.send(building) })
+	defer sent.Wait()
+	defer cancel()
 	for left := len(fills); left > 0; {
 		done := []result{<-results}
 		for len(results) > 0 {
@@ -112,7 +114,7 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 			completed[i].View = &r.view
 		}
 	}
-	beating.end(ctx, completed)
+	beating.end(completed)
 	errs := s.Store.Fills().Complete(ctx, completed)
 	for i, r := range results {
 		if r.err == nil {
@@ -145,42 +147,31 @@ func (f *Filler) logFailure(ctx context.Context, fill cache.Fill, err error) {
 // heartbeats keep the requests of a set from being enqueued again while they are in work.
 type heartbeats struct {
 	*Filler
+	mu sync.Mutex
 	// fills are the requests that are in work.
 	fills []cache.Fill
-	// next is when the next heartbeat is due.
-	next time.Time
-	stop context.CancelFunc
-	sent sync.WaitGroup
 }
 
 // end ends the heartbeats of requests. None is sent afterwards: it would keep the page from being enqueued again.
-func (h *heartbeats) end(ctx context.Context, completed []cache.CompletedFill) {
-	h.stop()
-	h.sent.Wait()
+func (h *heartbeats) end(completed []cache.CompletedFill) {
 	done := map[cache.Key]bool{}
 	for _, c := range completed {
 		done[c.Page.Key()] = true
 	}
-	h.fills = slices.DeleteFunc(slices.Clone(h.fills), func(f cache.Fill) bool { return done[f.Page.Key()] })
-	if len(h.fills) > 0 {
-		h.start(ctx)
-	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fills = slices.DeleteFunc(h.fills, func(f cache.Fill) bool { return done[f.Page.Key()] })
 }
 
-// start sends heartbeats until end, or the end of ctx.
-func (h *heartbeats) start(ctx context.Context) {
-	ctx, stop := context.WithCancel(ctx)
-	h.stop = stop
-	h.sent.Go(func() {
-		for {
-			backoff.Wait(ctx, time.Until(h.next))
-			if ctx.Err() != nil {
-				return
-			}
-			h.next = time.Now().Add(heartbeatInterval)
-			if err := h.Store.Fills().Heartbeat(ctx, h.fills); err != nil && ctx.Err() == nil {
-				h.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeats of fills not sent, retrying", slog.Any("error", err))
-			}
+// send sends heartbeats until ctx ends.
+func (h *heartbeats) send(ctx context.Context) {
+	for ctx.Err() == nil {
+		h.mu.Lock()
+		err := h.Store.Fills().Heartbeat(ctx, h.fills)
+		h.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			h.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeats of fills not sent, retrying", slog.Any("error", err))
 		}
-	})
+		backoff.Wait(ctx, heartbeatInterval)
+	}
 }

@@ -24,10 +24,7 @@ func (p *page) voters(ctx context.Context, q query.Voters) (any, error) {
 	if err == nil {
 		err = p.setVoteCoverage(ctx, q.DAOID)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return rows, nameRows(ctx, p, rows, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
+	return nameRows(ctx, p, rows, err, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
 }
 
 // setVoteCoverage states in the head how many of the ballots of a DAO are held; of all with "".
