@@ -194,15 +194,3 @@ func (h *harness) startFiller() {
 		Warehouse: h.warehouse, Store: h.store, Timeout: soon, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}).Run)
 }
-
-func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families := env.Must(registry.Gather())(t)
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
-}

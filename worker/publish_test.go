@@ -178,7 +178,7 @@ func (h *harness) mismatch() {
 	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
 	h.append(twice)
 	env.Until(h.t, func() error {
-		if n := counterValue(h.t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
+		if n := env.Counts(h.t, h.metrics, "pnyx_publish_unbalanced_total")[""]; n == 0 {
 			return errors.New("no mismatch was counted")
 		}
 		return nil
