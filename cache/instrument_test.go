@@ -33,13 +33,8 @@ func wantNoErrors(t *testing.T, url string) {
 	registry := prometheus.NewRegistry()
 	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
 	env.Must(store.Standing(t.Context()))(t)
-	families := env.Must(registry.Gather())(t)
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if got := metric.GetCounter().GetValue(); family.GetName() == "pnyx_redis_errors_total" && got != 0 {
-				t.Errorf("got %v errors of %v, want none", got, metric.GetLabel())
-			}
-		}
+	for labels, got := range env.Counts(t, registry, "pnyx_redis_errors_total") {
+		env.Want(t, 0, got, "errors of", labels)
 	}
 }
 

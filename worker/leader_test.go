@@ -131,24 +131,14 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	const metric = "pnyx_backup_last_success_timestamp_seconds"
-	count := func(metrics *prometheus.Registry, metric string) (found int) {
-		t.Helper()
-		families := env.Must(metrics.Gather())(t)
-		for _, family := range families {
-			if family.GetName() == metric {
-				found += len(family.GetMetric())
-			}
-		}
-		return found
-	}
 	before := h.startWorker()
-	if got, scheduled := count(before, metric), count(before, "pnyx_backup_scheduled"); got != 0 || scheduled != 1 {
+	if got, scheduled := len(env.Counts(t, before, metric)), len(env.Counts(t, before, "pnyx_backup_scheduled")); got != 0 || scheduled != 1 {
 		t.Errorf("before a backup: got %d values and %d of whether any is scheduled, want none and 1", got, scheduled)
 	}
 	env.MustDo(t, records.RecordBackup(t.Context(), h.warehouse, records.BackupMade, "20260101T000000Z", 1, 1))
 	metrics := h.startWorker()
 	env.Until(t, func() error {
-		if count(metrics, metric) != 1 {
+		if len(env.Counts(t, metrics, metric)) != 1 {
 			return errors.New("got no value")
 		}
 		return nil
