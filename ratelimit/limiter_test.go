@@ -97,31 +97,21 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	env.Want(t, 3, takeConcurrently(t, 1, 5, r, limiter), "of 5 requests allowed once the clock was right again", "a full bucket's 3")
 }
 
-func embeddedRedis(t *testing.T) (url string) {
-	t.Helper()
-	return env.EmbeddedRedis(t)
+func realRedis(tb testing.TB) (url string) {
+	tb.Helper()
+	return env.Redis(tb).URL
 }
 
-func realRedis(t *testing.T) (url string) {
-	t.Helper()
-	return env.Redis(t).URL
-}
-
-func redisCluster(t *testing.T) (url string) {
-	t.Helper()
-	return env.RedisCluster(t).URL
-}
-
-// nobody is the address of a Redis that does not run.
-const nobody = "redis://127.0.0.1:1"
+// nobody returns the address of a Redis that does not run.
+func nobody(testing.TB) (url string) { return "redis://127.0.0.1:1" }
 
 func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) (url string){
-		"embedded":  embeddedRedis,
+	for name, start := range map[string]func(testing.TB) (url string){
+		"embedded":  env.EmbeddedRedis,
 		"real":      realRedis,
-		"a cluster": redisCluster,
-		"none":      func(*testing.T) string { return nobody },
+		"a cluster": func(tb testing.TB) string { tb.Helper(); return env.RedisCluster(tb).URL },
+		"none":      nobody,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,10 +136,7 @@ func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 
 func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) (url string){
-		"real": realRedis,
-		"none": func(*testing.T) string { return nobody },
-	} {
+	for name, start := range map[string]func(testing.TB) (url string){"real": realRedis, "none": nobody} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			limiter := newLimiter(t, start(t), soon, false)
