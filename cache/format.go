@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,6 +24,19 @@ const previousStateTTL = 24 * time.Hour
 
 // previousRunIDs is the field of the previous format's state that is PublicationState.ServerRunIDs in this one.
 const previousRunIDs = "serverRunIDs"
+
+func isPreviousFormat(key string) bool {
+	name, found := strings.CutPrefix(key, previousNamespace)
+	if !found {
+		return false
+	}
+	for _, prefix := range []string{"view:", "version:", "{worker}:", "{daos}:", "{fills}:", "{tokens}:"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
 
 // HasPreviousFormat reports whether the version before has published: its API nodes may serve.
 func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
@@ -76,8 +90,8 @@ func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 	return WrapError(Run(ctx, s.conn, retire, keys, before, after, previousStateTTL.Milliseconds()).Err())
 }
 
-// DeletePreviousFormat deletes what the version before has stored, a day after RetirePreviousFormat. What
-// outlives an upgrade is in the namespace of accounts. Calling it again, or concurrently, is harmless.
+// DeletePreviousFormat deletes what the version before has stored, a day after RetirePreviousFormat, but for
+// what outlives an upgrade. Calling it again, or concurrently, is harmless.
 func (s *Store) DeletePreviousFormat(ctx context.Context) error {
 	retired, err := Client(s.conn).Exists(ctx, string(previousRetiredKey)).Result()
 	if err != nil || retired == 0 {
@@ -119,7 +133,9 @@ func deletePrevious(ctx context.Context, s *Store, server *redis.Client) error {
 		}
 		_, err = server.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, key := range keys {
-				pipe.Unlink(ctx, key)
+				if isPreviousFormat(key) {
+					pipe.Unlink(ctx, key)
+				}
 			}
 			return nil
 		})
