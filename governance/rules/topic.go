@@ -28,7 +28,7 @@ type TopicRule struct {
 	// Meaning says in words when the rule applies, and Points are added to the score when it does.
 	Meaning string
 	Points  int
-	applies func(topicWords) bool
+	applies bool
 }
 
 // topicWords is the input of a rule: the topic's texts as words in lower case.
@@ -66,67 +66,47 @@ const (
 )
 
 // TopicRules lists all rules. The score is the sum of the points of those that apply, from 0 to 100.
-func TopicRules() []TopicRule {
+func TopicRules() []TopicRule { return topicRules(topicWords{}) }
+
+// topicRules returns the rules, and of each whether it applies to a topic.
+func topicRules(t topicWords) []TopicRule {
+	const oneOf = " has one of the words "
+	title := strings.Join(t.title, " ")
 	return []TopicRule{
 		{
 			"linked_proposal", "A proposal names the topic as its discussion, or the first post links a proposal.", 40,
-			func(t topicWords) bool { return t.Proposals > 0 },
+			t.Proposals > 0,
 		},
-		{
-			"category", "The category's name has one of the words " + listed(categoryTerms) + ".", 25,
-			func(t topicWords) bool { return countOf(t.category, categoryTerms) > 0 },
-		},
-		{
-			"proposal_title", "The title has one of the words " + listed(proposalTerms) + ".", 20,
-			func(t topicWords) bool { return countOf(t.title, proposalTerms) > 0 },
-		},
+		{"category", "The category's name" + oneOf + listed(categoryTerms) + ".", 25, countOf(t.category, categoryTerms) > 0},
+		{"proposal_title", "The title" + oneOf + listed(proposalTerms) + ".", 20, countOf(t.title, proposalTerms) > 0},
 		{
 			"stage_mark", "The title has, in square brackets, one of the words " + listed(stageTerms) + ".", 15,
-			func(t topicWords) bool { return countOf(t.marks, stageTerms) > 0 },
+			countOf(t.marks, stageTerms) > 0,
 		},
+		{"governance_title", "The title" + oneOf + listed(titleTerms) + ".", 20, countOf(t.title, titleTerms) > 0},
+		{"two_governance_words", "The title has two of these words.", 10, countOf(t.title, titleTerms) > 1},
 		{
-			"governance_title", "The title has one of the words " + listed(titleTerms) + ".", 20,
-			func(t topicWords) bool { return countOf(t.title, titleTerms) > 0 },
-		},
-		{
-			"two_governance_words", "The title has two of these words.", 10,
-			func(t topicWords) bool { return countOf(t.title, titleTerms) > 1 },
-		},
-		{
-			"decision_title", "The title has one of the words " + listed(decisionTerms) + ": it is about funds or offices that a vote gives.", 30,
-			func(t topicWords) bool { return countOf(t.title, decisionTerms) > 0 },
+			"decision_title", "The title" + oneOf + listed(decisionTerms) + ": it is about funds or offices that a vote gives.", 30,
+			countOf(t.title, decisionTerms) > 0,
 		},
 		{
 			"tag", "A tag has one of the words of category, proposal_title or governance_title, or begins with \"cycle-\" or \"season-\".", 10,
-			func(t topicWords) bool {
-				return countOf(t.tags, categoryTerms+" "+proposalTerms+" "+titleTerms) > 0 || slices.ContainsFunc(t.Tags, isPeriod)
-			},
+			countOf(t.tags, categoryTerms+" "+proposalTerms+" "+titleTerms) > 0 || slices.ContainsFunc(t.Tags, isPeriod),
 		},
 		{
 			"body", fmt.Sprintf("The first post has at least %d of the words %s.", minBodyTerms, listed(bodyTerms)), 15,
-			func(t topicWords) bool { return countOf(t.body, bodyTerms) >= minBodyTerms },
+			countOf(t.body, bodyTerms) >= minBodyTerms,
 		},
 		{
 			"long_post", fmt.Sprintf("The first post has at least %d characters.", longBody), 5,
-			func(t topicWords) bool { return utf8.RuneCountInString(t.Body) >= longBody },
+			utf8.RuneCountInString(t.Body) >= longBody,
 		},
-		{
-			"replies", fmt.Sprintf("There are at least %d replies.", someReplies), 5,
-			func(t topicWords) bool { return t.Replies >= someReplies },
-		},
-		{
-			"many_replies", fmt.Sprintf("There are at least %d replies.", manyReplies), 5,
-			func(t topicWords) bool { return t.Replies >= manyReplies },
-		},
-		{
-			"off_topic", "The category's name has one of the words " + listed(offTopicTerms) + ".", -25,
-			func(t topicWords) bool { return countOf(t.category, offTopicTerms) > 0 },
-		},
+		{"replies", fmt.Sprintf("There are at least %d replies.", someReplies), 5, t.Replies >= someReplies},
+		{"many_replies", fmt.Sprintf("There are at least %d replies.", manyReplies), 5, t.Replies >= manyReplies},
+		{"off_topic", "The category's name" + oneOf + listed(offTopicTerms) + ".", -25, countOf(t.category, offTopicTerms) > 0},
 		{
 			"category_stub", "The title is \"About the … category\": the forum's own description of a category.", -60,
-			func(t topicWords) bool {
-				return strings.HasPrefix(strings.Join(t.title, " "), stubTitle+" ") && t.title[len(t.title)-1] == "category"
-			},
+			strings.HasPrefix(title, stubTitle+" ") && strings.HasSuffix(title, " category"),
 		},
 	}
 }
@@ -138,8 +118,8 @@ func TopicRelevance(facts TopicFacts) (score int, related bool) {
 		title:      wordsOf(facts.Title), marks: wordsOf(bracketed(facts.Title)),
 		category: wordsOf(facts.Category), tags: wordsOf(strings.Join(facts.Tags, " ")), body: wordsOf(facts.Body),
 	}
-	for _, rule := range TopicRules() {
-		if rule.applies(t) {
+	for _, rule := range topicRules(t) {
+		if rule.applies {
 			score += rule.Points
 		}
 	}
