@@ -165,13 +165,7 @@ func (a *Argument) Bytes() []byte { return a.content }
 
 // IsUnlimited reports whether an argument is the largest number of a type of amounts: an allowance without limit.
 func (a *Argument) IsUnlimited() bool {
-	switch a.Type {
-	case "uint256":
-		return a.Value == maxUint(256)
-	case "uint160":
-		return a.Value == maxUint(160)
-	}
-	return false
+	return a.Type == "uint256" && a.Value == maxUint(256) || a.Type == "uint160" && a.Value == maxUint(160)
 }
 
 func maxUint(bits uint) string {
