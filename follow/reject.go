@@ -84,7 +84,8 @@ func (j *Journal) resolveRejects(ctx context.Context, all []record.Record, began
 		return nil
 	}
 	items := warehouse.Values(all, func(r record.Record) records.FollowReject {
-		return records.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
+		source, itemID := subjectOf(r)
+		return records.FollowReject{SourceID: source.ID, ItemID: itemID}
 	})
 	if resolved, err := records.ResolveFollowRejects(ctx, j.Warehouse, j.upstream, items, began); err != nil || resolved == 0 {
 		return err

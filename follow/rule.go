@@ -54,19 +54,17 @@ func mustBe(what, stated, asked string) error {
 // that is known. held are the sources of the held proposals. All that is committed passes here.
 func (j *Journal) admit(records []record.Record, held map[record.RefHash]record.SourceRef) []record.Record {
 	proposals := map[record.RefHash]record.SourceRef{}
-	refused := map[record.Record]error{}
 	for _, r := range records {
-		if p, is := r.(*record.Proposal); is {
-			if refused[r] = j.refuseProposal(p, held); refused[r] == nil {
-				proposals[p.Hash()] = record.SourceRef{Provider: p.Provider, ID: p.SourceID}
-			}
+		if p, is := r.(*record.Proposal); is && j.refuseProposal(p, held) == nil {
+			proposals[p.Hash()] = record.SourceRef{Provider: p.Provider, ID: p.SourceID}
 		}
 	}
 	admitted := make([]record.Record, 0, len(records))
 	for _, r := range records {
-		err := refused[r]
+		var err error
 		switch r := r.(type) {
 		case *record.Proposal:
+			err = j.refuseProposal(r, held)
 		case *record.Ballot:
 			err = j.refuseBallot(r, proposals, held)
 		case *record.Delegation:
@@ -80,7 +78,8 @@ func (j *Journal) admit(records []record.Record, held map[record.RefHash]record.
 		case *record.Name:
 			err = j.refuseName(r)
 		default:
-			err = j.refuseSource(sourceOf(r))
+			source, _ := subjectOf(r)
+			err = j.refuseSource(source)
 		}
 		left := []string{}
 		if err == nil {
@@ -97,7 +96,7 @@ func (j *Journal) admit(records []record.Record, held map[record.RefHash]record.
 }
 
 func (j *Journal) noteRefused(r record.Record, left []string, err error) {
-	source, id := sourceOf(r), itemOf(r)
+	source, id := subjectOf(r)
 	if j.refuseSource(source) != nil {
 		source = record.SourceRef{} // of all sources of the upstream
 	}
@@ -107,39 +106,24 @@ func (j *Journal) noteRefused(r record.Record, left []string, err error) {
 	j.Reject(source, id, err)
 }
 
-func itemOf(r record.Record) string {
+// subjectOf returns the source that a record states, and the id of the item there. Ballots state no source but in the
+// id of their proposal.
+func subjectOf(r record.Record) (source record.SourceRef, itemID string) {
 	switch r := r.(type) {
 	case *record.Source:
-		return r.ID
+		return r.SourceRef, r.ID
 	case *record.Category:
-		return "category " + r.ID
+		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}, "category " + r.ID
 	case *record.Topic:
-		return r.ExternalID
+		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}, r.ExternalID
 	case *record.Proposal:
-		return r.ExternalID
+		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.ExternalID
 	case *record.Ballot:
-		return r.VoteID
+		return governorOf(r.Proposal), r.VoteID
 	case *record.Name:
-		return "name of " + r.Voter
+		return record.SourceRef{}, "name of " + r.Voter
 	}
-	return string(r.Kind())
-}
-
-// sourceOf returns the source that a record states. Ballots state none but in the id of their proposal.
-func sourceOf(r record.Record) record.SourceRef {
-	switch r := r.(type) {
-	case *record.Source:
-		return r.SourceRef
-	case *record.Category:
-		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}
-	case *record.Topic:
-		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}
-	case *record.Proposal:
-		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}
-	case *record.Ballot:
-		return governorOf(r.Proposal)
-	}
-	return record.SourceRef{}
+	return record.SourceRef{}, string(r.Kind())
 }
 
 // governorOf returns the source in the id of a Governor's proposal; it is empty for others.
