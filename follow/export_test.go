@@ -12,10 +12,8 @@ func (f *Follower) Hasten(leaseTTL, standbyInterval time.Duration) {
 // Defer leaves the writing of cursors without records to Write, as a follower does.
 func (j *Journal) Defer() { j.deferred = true }
 
-// Write writes the cursors that have changed, all of them or those that are urgent.
-func (j *Journal) Write(ctx context.Context, all bool) error {
-	return writePending(ctx, j.Warehouse, all, j)
-}
+// Write writes the cursors that have changed.
+func (j *Journal) Write(ctx context.Context) error { return writePending(ctx, j.Warehouse, j) }
 
 func (j *Journal) Succeed(poller Poller) { j.succeeded(poller) }
 

@@ -209,7 +209,7 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer stop()
 	if journal != nil && !errors.Is(cause, cache.ErrNotLeader) {
-		cause = errors.Join(cause, writePending(end, f.Warehouse, true, journal))
+		cause = errors.Join(cause, writePending(end, f.Warehouse, journal))
 	}
 	return errors.Join(cause, lease.Release(end))
 }

@@ -18,22 +18,9 @@ import (
 
 const (
 	// healthInterval is the time between two writes of what pollers have reported.
-	healthInterval = 2 * time.Second
-	// beatInterval is how often cursors are written of which only position or success has changed.
-	beatInterval = 15 * time.Second
+	healthInterval = 5 * time.Second
 	// lateIntervals intervals, but at least minLate, is how long a poller may have no success before it is behind.
 	lateIntervals, minLate = 3, 30 * time.Second
-)
-
-// changeOf is what of a cursor is not written yet.
-type changeOf int
-
-const (
-	unchanged changeOf = iota
-	// moved is a position or a success.
-	moved
-	// urgent is everything else.
-	urgent
 )
 
 // entry is a cursor in memory.
@@ -45,8 +32,9 @@ type entry struct {
 	// interval is the poller's interval; 0 when no poller is registered.
 	interval time.Duration
 	// since is when the poller was registered.
-	since   time.Time
-	pending changeOf
+	since time.Time
+	// pending is true while something of it is not written.
+	pending bool
 }
 
 // newEntry takes over a stored cursor. A state that says how polls went stays until the next poll that succeeds,
@@ -85,16 +73,10 @@ func (e *entry) move(to records.FollowCursor, now time.Time) {
 		to.Error = "" // what the poller said while it was behind
 	}
 	to.State = cmp.Or(to.State, governance.SourceLive)
-	e.cursor = to
+	e.cursor, e.pending = to, true
 	if e.interval == 0 {
 		e.state("") // no poll of its own reports how it fares
 	}
-	change := moved
-	if to.State != from.State || to.Gaps != from.Gaps || to.Withdrawn != from.Withdrawn || to.Reorgs != from.Reorgs ||
-		to.Lacks != from.Lacks || !slices.Equal(to.Covered, from.Covered) {
-		change = urgent
-	}
-	e.pending = max(e.pending, change)
 }
 
 func (e *entry) stored() records.FollowCursor {
@@ -105,7 +87,7 @@ func (e *entry) stored() records.FollowCursor {
 
 func (e *entry) state(trouble governance.SourceState) {
 	if e.trouble != trouble {
-		e.trouble, e.pending = trouble, urgent
+		e.trouble, e.pending = trouble, true
 	}
 }
 
@@ -146,11 +128,10 @@ func (j *Journal) succeeded(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := j.entryOf(poller)
-	e.pending = max(e.pending, moved)
-	if e.cursor.Failures > 0 || e.cursor.SucceededAt == nil {
-		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt, e.pending = 0, "", nil, urgent
+	if e.cursor.Failures > 0 {
+		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt = 0, "", nil
 	}
-	e.cursor.SucceededAt = new(j.Clock.Now())
+	e.cursor.SucceededAt, e.pending = new(j.Clock.Now()), true
 	e.state("")
 }
 
@@ -162,7 +143,7 @@ func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	now := j.Clock.Now()
 	c := &e.cursor
 	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, record.Clip(err.Error(), maxReason), c.Failures+1
-	e.pending = urgent
+	e.pending = true
 	_, limited := errors.AsType[*fetch.LimitedError](err)
 	switch {
 	case limited:
@@ -179,7 +160,7 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	defer j.mu.Unlock()
 	for _, source := range sources {
 		if e := j.entry(keyOf(source, records.FollowSource)); e.cursor.State == "" {
-			e.cursor.State, e.pending = governance.SourceLive, urgent
+			e.cursor.State, e.pending = governance.SourceLive, true
 		}
 	}
 	for key, e := range j.cursors {
@@ -192,8 +173,8 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	}
 }
 
-// pending returns the entries to write; all includes the less urgent ones. Pollers that are late are noted first.
-func (j *Journal) pending(all bool) (due []*entry) {
+// pending returns the entries to write. Pollers that are late are noted first.
+func (j *Journal) pending() (due []*entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.Clock.Now()
@@ -201,7 +182,7 @@ func (j *Journal) pending(all bool) (due []*entry) {
 		if e.trouble == "" && e.isLate(now) {
 			e.state(governance.SourceBehind)
 		}
-		if e.pending == urgent || all && e.pending == moved {
+		if e.pending {
 			due = append(due, e)
 		}
 	}
@@ -210,13 +191,9 @@ func (j *Journal) pending(all bool) (due []*entry) {
 
 // writeHealth writes what pollers have reported until ctx ends.
 func (f *Follower) writeHealth(ctx context.Context) {
-	beat, failures := time.Now(), 0
+	failures := 0
 	for backoff.Wait(ctx, healthInterval); ctx.Err() == nil; backoff.Wait(ctx, healthInterval) {
-		all := time.Since(beat) >= beatInterval
-		if all {
-			beat = time.Now()
-		}
-		err := writePending(ctx, f.Warehouse, all, f.opened()...)
+		err := writePending(ctx, f.Warehouse, f.opened()...)
 		switch {
 		case err == nil:
 			failures = 0
@@ -228,11 +205,11 @@ func (f *Follower) writeHealth(ctx context.Context) {
 	}
 }
 
-func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journals ...*Journal) error {
+func writePending(ctx context.Context, w *warehouse.Warehouse, journals ...*Journal) error {
 	due := map[*Journal][]*entry{}
 	var failed error
 	for _, j := range journals {
-		due[j] = j.pending(all)
+		due[j] = j.pending()
 		failed = errors.Join(failed, j.writeRejects(ctx))
 	}
 	return errors.Join(failed, writeEntries(ctx, w, due))
@@ -248,7 +225,7 @@ func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal]
 		j.mu.Lock()
 		for _, e := range entries {
 			cursors = append(cursors, e.stored())
-			e.pending = unchanged
+			e.pending = false
 		}
 		j.mu.Unlock()
 	}
@@ -259,7 +236,7 @@ func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal]
 	for j, entries := range due {
 		j.mu.Lock()
 		for _, e := range entries {
-			e.pending = urgent
+			e.pending = true
 		}
 		j.mu.Unlock()
 	}

@@ -51,27 +51,13 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 		t.Helper()
 		return openJournal(t, opened).Cursor(record.SourceRef{}, "tip").Position
 	}
-	write := func(all bool) {
-		t.Helper()
-		env.MustDo(t, journal.Write(t.Context(), all))
-	}
-	steps := []struct {
-		name string
-		do   func()
-		want string
-	}{
-		{"the first position is urgent, as its state is new", func() { move("1"); write(false) }, "1"},
-		{"a position alone waits", func() { move("2"); write(false) }, "1"},
-		{"it is written with all others", func() { write(true) }, "2"},
-		{"a position with records is written at once", func() {
-			move("3", &record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}, Name: "Harbor"})
-		}, "3"},
-	}
-	for _, step := range steps {
-		step.do()
-		env.Want(t, step.want, stored(), step.name)
-	}
-	env.Want(t, "3", journal.Cursor(record.SourceRef{}, "tip").Position, "in memory")
+	move("1")
+	env.Want(t, "", stored(), "a position alone, which waits")
+	env.MustDo(t, journal.Write(t.Context()))
+	env.Want(t, "1", stored(), "the position, written with all others")
+	move("2", &record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}, Name: "Harbor"})
+	env.Want(t, "2", stored(), "a position with records, written at once")
+	env.Want(t, "2", journal.Cursor(record.SourceRef{}, "tip").Position, "in memory")
 }
 
 func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
