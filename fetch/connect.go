@@ -52,21 +52,17 @@ func (r router) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.others.RoundTrip(request)
 }
 
-type redirectError struct {
-	reason string
-}
-
-// Error implements error.
-func (e *redirectError) Error() string { return e.reason }
+// errRedirected reports an answer that leads where no request goes.
+var errRedirected = errors.New("is redirected")
 
 // checkRedirect refuses redirects in a loop and from https to http, and sends no keys to other hosts.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	first := before[0].URL
 	switch {
 	case len(before) > maxRedirects:
-		return &redirectError{fmt.Sprintf("is redirected more than %d times", maxRedirects)}
+		return fmt.Errorf("%w more than %d times", errRedirected, maxRedirects)
 	case next.URL.Scheme != "https" && next.URL.Scheme != first.Scheme:
-		return &redirectError{"is redirected from https to http"}
+		return fmt.Errorf("%w from https to http", errRedirected)
 	case next.URL.Host != first.Host:
 		for name := range next.Header {
 			if !slices.Contains([]string{"User-Agent", "Accept", "Content-Type"}, name) {
@@ -82,7 +78,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !IsPublic(at.Addr()) {
-		return &redirectError{"is redirected to an address that is not public"}
+		return fmt.Errorf("%w to an address that is not public", errRedirected)
 	}
 	return nil
 }

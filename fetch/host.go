@@ -114,7 +114,7 @@ func isTransient(err error) bool {
 		return slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, answered.Status)
 	}
 	_, lost := errors.AsType[*connectionError](err)
-	return lost
+	return lost && !errors.Is(err, errRedirected)
 }
 
 func isFailure(err error) bool {
@@ -236,9 +236,6 @@ func (e *connectionError) Unwrap() error { return e.cause }
 
 // connectionError describes an error without the address and headers of the request, in which keys may be.
 func (h *Host) connectionError(operation string, err error, request *http.Request) error {
-	if refused, ok := errors.AsType[*redirectError](err); ok {
-		return fmt.Errorf("%s %s: %w", operation, h.base.Host, refused)
-	}
 	cause := err
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		cause = inner.Err
