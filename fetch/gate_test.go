@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/fetch"
 	"pnyx/test/check"
 )
@@ -105,9 +103,7 @@ func TestRefusalsWithoutATimePauseLongerEachTime(t *testing.T) {
 		f.clock.Step(pause)
 	}
 	want := []float64{5, 10, 20, 40, 80, 160, 320, 600, 600}
-	if diff := cmp.Diff(want, pauses); diff != "" {
-		t.Error(diff)
-	}
+	check.WantSame(t, "pauses", want, pauses)
 }
 
 func TestAHostThatLetsManyPassIsLeftForNoLongerEachTime(t *testing.T) {
