@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"pnyx/backoff"
@@ -114,20 +113,17 @@ func (e *entry) lag(now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
-// entryOf returns the entry of a poller. The caller holds mu.
-func (j *Journal) entryOf(poller Poller) *entry { return j.entry(keyOf(poller.Source, poller.Name)) }
-
 func (j *Journal) register(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entryOf(poller)
+	e := j.entry(poller.Source, poller.Name)
 	e.interval, e.since = poller.Interval, j.Clock.Now()
 }
 
 func (j *Journal) succeeded(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entryOf(poller)
+	e := j.entry(poller.Source, poller.Name)
 	if e.cursor.Failures > 0 {
 		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt = 0, "", nil
 	}
@@ -139,7 +135,7 @@ func (j *Journal) succeeded(poller Poller) {
 func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entryOf(poller)
+	e := j.entry(poller.Source, poller.Name)
 	now := j.Clock.Now()
 	c := &e.cursor
 	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, record.Clip(err.Error(), maxReason), c.Failures+1
@@ -153,18 +149,18 @@ func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	}
 }
 
-// keep notes in the cursors of sources that are not among sources that they are off, and in all others that they are
-// not. Every source has a cursor, before its first poller moves one.
-func (j *Journal) keep(sources []record.SourceRef) {
+// keep notes in the cursors of sources that are not followed that they are off, and in all others that they are not.
+// Every source has a cursor, before its first poller moves one.
+func (j *Journal) keep() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, source := range sources {
-		if e := j.entry(keyOf(source, records.FollowSource)); e.cursor.State == "" {
+	for source := range j.sources {
+		if e := j.entry(source, records.FollowSource); e.cursor.State == "" {
 			e.cursor.State, e.pending = governance.SourceLive, true
 		}
 	}
 	for key, e := range j.cursors {
-		switch followed := key.source.ID == "" || slices.Contains(sources, key.source); {
+		switch followed := key.source.ID == "" || j.sources[key.source]; {
 		case !followed:
 			e.state(governance.SourceOff)
 		case e.trouble == governance.SourceOff:
@@ -191,17 +187,13 @@ func (j *Journal) pending() (due []*entry) {
 
 // writeHealth writes what pollers have reported until ctx ends.
 func (f *Follower) writeHealth(ctx context.Context) {
-	failures := 0
+	failing := false
 	for backoff.Wait(ctx, healthInterval); ctx.Err() == nil; backoff.Wait(ctx, healthInterval) {
 		err := writePending(ctx, f.Warehouse, f.opened()...)
-		switch {
-		case err == nil:
-			failures = 0
-		case ctx.Err() == nil:
-			if failures++; failures == 1 {
-				f.Logger.LogAttrs(ctx, slog.LevelWarn, "writing source health failed, retrying", slog.Any("error", err))
-			}
+		if err != nil && !failing && ctx.Err() == nil {
+			f.Logger.LogAttrs(ctx, slog.LevelWarn, "writing source health failed, retrying", slog.Any("error", err))
 		}
+		failing = err != nil
 	}
 }
 

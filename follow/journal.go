@@ -72,7 +72,7 @@ func OpenJournal(
 func (j *Journal) Cursor(source record.SourceRef, poller string) records.FollowCursor {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.entry(keyOf(source, poller)).cursor
+	return j.entry(source, poller).cursor
 }
 
 // At is Cursor, and reads its position. A position that does not decode is an empty one: the poller begins anew.
@@ -90,8 +90,9 @@ func (j *Journal) Note(source record.SourceRef, itemID string, note any) records
 	return records.FollowedItem{Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, ItemID: itemID, Note: string(text)}
 }
 
-// entry returns the entry of a key, a new one if there is none. The caller holds mu.
-func (j *Journal) entry(key cursorKey) *entry {
+// entry returns the entry of a poller, a new one if there is none. The caller holds mu.
+func (j *Journal) entry(source record.SourceRef, poller string) *entry {
+	key := keyOf(source, poller)
 	e, known := j.cursors[key]
 	if !known {
 		e = &entry{cursor: records.FollowCursor{
@@ -147,7 +148,7 @@ func (j *Journal) move(ctx context.Context, cursors []records.FollowCursor, wait
 	j.mu.Lock()
 	moved, now := make([]*entry, len(cursors)), j.Clock.Now()
 	for i, cursor := range cursors {
-		moved[i] = j.entry(keyOf(cursor.Source(), cursor.Poller))
+		moved[i] = j.entry(cursor.Source(), cursor.Poller)
 		moved[i].move(cursor, now)
 	}
 	j.mu.Unlock()

@@ -60,36 +60,25 @@ func decodeAt(kind string, data []byte, at int) (any, error) {
 	}
 	word := data[at : at+wordBytes]
 	number := new(big.Int).SetBytes(word)
-	var maxBits int
+	maxBits, isNumber := map[string]int{"bool": 1, "uint8": 8, "uint64": 64, "address": 160, "uint256": 256}[kind]
+	if isNumber && number.BitLen() > maxBits {
+		return nil, fmt.Errorf("%w: %s above %d bits", errLayout, kind, maxBits)
+	}
 	switch kind {
-	case "uint256":
+	case "address":
+		return "0x" + hex.EncodeToString(word[12:]), nil
+	case "bool", "uint8", "uint64", "uint256":
 		return number, nil
 	case "bytes32":
 		return "0x" + hex.EncodeToString(word), nil
-	case "bool":
-		maxBits = 1
-	case "uint8":
-		maxBits = 8
-	case "uint64":
-		maxBits = 64
-	case "address":
-		if number.BitLen() > 160 {
-			return nil, fmt.Errorf("%w: address of more than 20 bytes", errLayout)
-		}
-		return "0x" + hex.EncodeToString(word[12:]), nil
 	case "string", "bytes":
 		content, err := dynamic(data, number)
 		if kind == "string" {
 			return string(content), err
 		}
 		return content, err
-	default:
-		return nil, nil //nolint:nilnil // an array that nothing reads
 	}
-	if number.BitLen() > maxBits {
-		return nil, fmt.Errorf("%w: %s above %d bits", errLayout, kind, maxBits)
-	}
-	return number, nil
+	return nil, nil //nolint:nilnil // an array that nothing reads
 }
 
 // dynamic returns the content at an offset: its length, then its bytes.

@@ -218,7 +218,7 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 		p.reject(&f, space, fmt.Sprintf("proposals until %d", at.Until), fmt.Errorf("%d proposals cannot be answered by the hub", got.holes))
 	}
 	found := map[string]proposalHead{}
-	p.takeProposals(&f, got.rows, ofSpace(space), nil, found)
+	p.takeProposals(&f, got.rows, func(head proposalHead) error { return refuse(head.Space.ID != space) }, nil, found)
 	oldest := at.Until
 	for _, row := range slices.Backward(got.rows) {
 		var last proposalHead
@@ -248,10 +248,6 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)
 	return err
-}
-
-func ofSpace(space string) func(proposalHead) error {
-	return func(head proposalHead) error { return refuse(head.Space.ID != space) }
 }
 
 // nextVotes returns the next proposal whose votes are to be read: an open one of any space, else one of the first space

@@ -21,7 +21,7 @@ func Answered(ctx context.Context, host *fetch.Host) []record.Record {
 		_ = found[id].Space
 	}
 	if got, err := p.list(ctx, "proposals", "proposals", map[string]any{}, 0, proposalsPage); err == nil {
-		p.takeProposals(&f, got.rows, ofSpace("harbor.eth"), nil, map[string]proposalHead{})
+		p.takeProposals(&f, got.rows, func(head proposalHead) error { return refuse(head.Space.ID != "harbor.eth") }, nil, map[string]proposalHead{})
 	}
 	_, _ = p.readVotes(ctx, &f, []string{"0x2"})
 	if got, err := p.ask(ctx, "spaces", nil); err == nil {

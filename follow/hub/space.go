@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -202,13 +201,11 @@ func (p *reader) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 		return nil, err
 	}
 	var head *spaceHead
-	if text := bytes.TrimSpace(got["space"]); !bytes.Equal(text, []byte("null")) {
-		if err := fetch.Decode(text, &head); err != nil {
-			return nil, fmt.Errorf("read space %s of %s: %w", id, p.Host.Name(), err)
-		}
-		if head != nil && head.ID != id {
-			return nil, fmt.Errorf("%s answers space %s where %s was asked for", p.Host.Name(), fetch.Clip(head.ID), id)
-		}
+	if err := fetch.Decode(got["space"], &head); err != nil {
+		return nil, fmt.Errorf("read space %s of %s: %w", id, p.Host.Name(), err)
+	}
+	if head != nil && head.ID != id {
+		return nil, fmt.Errorf("%s answers space %s where %s was asked for", p.Host.Name(), fetch.Clip(head.ID), id)
 	}
 	return head, p.noteSpaces(ctx, []string{id}, map[string]bool{id: head != nil})
 }
