@@ -257,15 +257,12 @@ func (c *call) bytes() ([]byte, error) {
 
 // addressIn returns the address in a word that a call returned; empty for none.
 func addressIn(c *call) string {
-	word, err := c.bytes()
-	if err != nil || len(word) != wordBytes {
+	word, _ := c.bytes() // none is no address
+	values, err := abi.DecodeValues("(address)", word)
+	if err != nil || values[0].Value == zeroAddress {
 		return ""
 	}
-	address, err := decodeAt("address", word, 0)
-	if text, is := address.(string); err == nil && is && text != zeroAddress {
-		return text
-	}
-	return ""
+	return values[0].Value
 }
 
 // symbolIn returns a token's symbol, which early tokens state in 32 bytes.

@@ -74,9 +74,7 @@ func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
 	f.Poll("log") // the topic is in the forum's cache from now on
 	f.Retitle(topic, "Renewed")
 	f.Poll("watch")
-	if got := f.topic(topic).Title; got != "Renew" {
-		t.Fatalf("got title %q, want the cached answer", got)
-	}
+	env.Want(t, "Renew", f.topic(topic).Title, "title", "the cached answer")
 	f.clock.Step(time.Minute)
 	f.Poll("watch")
 	f.wantTruth()

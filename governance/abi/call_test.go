@@ -329,9 +329,7 @@ func TestPayments(t *testing.T) {
 		},
 	} {
 		d := Decode(Call{Target: alice, Value: test.value, Data: call(t, test.function, test.arguments...)})
-		if diff := cmp.Diff(test.want, d.Payments()); diff != "" {
-			t.Errorf("%s: %s", test.function, diff)
-		}
+		check.WantSame(t, test.function, test.want, d.Payments())
 	}
 }
 
