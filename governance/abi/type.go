@@ -178,25 +178,16 @@ func elementary(name string) (*valueType, bool) {
 	isSized := err == nil && width > 0 && name == kind+strconv.Itoa(width)
 	isBits := isSized && width <= 256 && width%8 == 0
 	t := &valueType{head: wordBytes, name: name, width: width, dynamic: name == "bytes" || name == "string"}
+	var is bool
 	switch {
-	case kind == "uint" && isBits:
-		t.form = formUint
-	case kind == "int" && isBits:
-		t.form = formInt
+	case kind == name:
+		t.form, is = map[string]form{"address": formAddress, "bool": formBool, "bytes": formBytes, "string": formString}[name]
 	case kind == "bytes" && isSized && width <= wordBytes:
-		t.form = formFixedBytes
-	case name == "address":
-		t.form = formAddress
-	case name == "bool":
-		t.form = formBool
-	case name == "bytes":
-		t.form = formBytes
-	case name == "string":
-		t.form = formString
-	default:
-		return nil, false
+		t.form, is = formFixedBytes, true
+	case isBits:
+		t.form, is = map[string]form{"uint": formUint, "int": formInt}[kind]
 	}
-	return t, true
+	return t, is
 }
 
 // headOf returns the bytes of the fixed part of parameters.
