@@ -40,24 +40,19 @@ func writeEventRules(text *strings.Builder) {
 		"as signals are. It is at most %d where only its discovery is known.\n", attentionStep, maxDiscoveredImportance)
 }
 
-// weighing explains how turnout weighs in scores.
-func weighing() string {
-	return fmt.Sprintf("Scores are weighed by turnout. The usual turnout is the median of the last %d to 10 votes of the same source that\n"+
-		"ended before this one began. Turnout is the ballots or their power in percent of the usual, whichever is less; it is\n"+
-		"100 %% where the usual one is not known, and at most. From half of the score without turnout it rises to all of it at\n"+
-		"100 %%, and likewise from half without ballots to all at %d. What has no result yet is weighed by the usual ballots\n"+
-		"alone. Scores are cut to whole numbers.\n\n", minEarlierVotes, fullBallots)
-}
-
 func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that past windows keep their\n" +
 		"signals. They use no partial or provisional numbers.\n\n" +
 		"Leads and largest ballots are of votes in which a ballot is for one choice, without a quorum of rejection.\n" +
 		"A vote is valid if it met its quorum, if any. A lead decides a valid vote, unless the outcome is another one. Nobody\n" +
-		"competes with those who abstain. A signal's title begins with the DAO's name.\n\n" +
-		weighing() +
-		"In parentheses: what to do, and when the signal is detected.\n\n")
+		"competes with those who abstain. A signal's title begins with the DAO's name.\n\n")
+	fmt.Fprintf(text, "Scores are weighed by turnout. The usual turnout is the median of the last %d to 10 votes of the same source that\n"+
+		"ended before this one began. Turnout is the ballots or their power in percent of the usual, whichever is less; it is\n"+
+		"100 %% where the usual one is not known, and at most. From half of the score without turnout it rises to all of it at\n"+
+		"100 %%, and likewise from half without ballots to all at %d. What has no result yet is weighed by the usual ballots\n"+
+		"alone. Scores are cut to whole numbers.\n\nIn parentheses: what to do, and when the signal is detected.\n\n",
+		minEarlierVotes, fullBallots)
 	for _, rule := range SignalRules() {
 		fmt.Fprintf(text, "- `%s` (`%s`; %s): %s Score: %s. Evidence: `%s`.\n", rule.Type, rule.Actionability,
 			rule.DetectedAt, rule.Condition, rule.Scoring, strings.Join(rule.Evidence, "`, `"))
