@@ -139,9 +139,9 @@ func (u *upstreams) addHub(file sources.File, add addUpstream) {
 	address := cmp.Or(settings.URL, "https://hub.snapshot.org/graphql")
 	add("snapshot:"+address.URL().Host, settings, func() follow.Upstream {
 		pace := hub.Pace(settings.APIKey != "")
-		return hub.New(hub.Options{
+		return &hub.Hub{
 			Host: u.host(address, settings.Rate, pace), APIKey: string(settings.APIKey), Spaces: settings.spaces, Logger: u.logger,
-		})
+		}
 	})
 }
 
@@ -151,10 +151,10 @@ func (u *upstreams) addForums(file sources.File, add addUpstream) {
 			settings := file.Forums[name]
 			address := cmp.Or(settings.URL, sources.Address("https://"+name))
 			add("discourse:"+string(name), settings, func() follow.Upstream {
-				return forum.New(forum.Options{
+				return &forum.Forum{
 					Name: string(name), Host: u.host(address, settings.Rate, forum.Pace(settings.APIKey != "")),
 					Key: string(settings.APIKey), User: string(settings.APIUser), AddressField: string(settings.AddressField),
-				})
+				}
 			})
 		}
 	}
@@ -175,8 +175,8 @@ func (u *upstreams) addTally(file sources.File, add addUpstream) {
 	}
 	address := cmp.Or(settings.URL, "https://api.tally.xyz/query")
 	add("tally:"+address.URL().Host, settings, func() follow.Upstream {
-		return tally.New(tally.Options{
+		return &tally.Tally{
 			Host: u.host(address, settings.Rate, tally.Pace()), APIKey: string(settings.APIKey), Slugs: settings.slugs,
-		})
+		}
 	})
 }

@@ -191,9 +191,9 @@ func (s *simulation) upstreams() (all []follow.Upstream) {
 	for n := range spaces {
 		spaces[n] = fmt.Sprintf("space%d.eth", n)
 	}
-	all = append(all, hub.New(hub.Options{
+	all = append(all, &hub.Hub{
 		Host: host(hub.Pace(false), "https://hub.example.org/graphql"), Spaces: spaces, Clock: s.clock, Logger: logger,
-	}))
+	})
 	for n := range s.chains {
 		o := chain.Options{
 			ChainID: uint64(1000 + n), Clock: s.clock, Logger: logger, Metrics: prometheus.NewRegistry(),
@@ -206,7 +206,7 @@ func (s *simulation) upstreams() (all []follow.Upstream) {
 	}
 	for n := range s.forums {
 		name := fmt.Sprintf("forum%d.example.org", n)
-		all = append(all, forum.New(forum.Options{Name: name, Host: host(forum.Pace(false), "https://%s", name), Clock: s.clock}))
+		all = append(all, &forum.Forum{Name: name, Host: host(forum.Pace(false), "https://%s", name), Clock: s.clock})
 	}
 	return all
 }

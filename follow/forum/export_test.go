@@ -12,7 +12,7 @@ import (
 // Answered reads the answers of a host as each kind of answer of a forum: topic 1, a list,
 // posts, categories.
 func Answered(ctx context.Context, host *fetch.Host, name string) (records []record.Record) {
-	l := &pollers{Forum: New(Options{Name: name, Host: host}), journal: &follow.Journal{}}
+	l := &pollers{Forum: &Forum{Name: name, Host: host}, journal: &follow.Journal{}}
 	if answer, err := l.topic(ctx, "1"); err == nil {
 		records = l.read(source.DiscourseTopic, "1", answer.text, records)
 	}

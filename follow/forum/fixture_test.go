@@ -84,9 +84,9 @@ func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 func (f *fixture) restart() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
-	f.followed = forum.New(forum.Options{
+	f.followed = &forum.Forum{
 		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", AddressField: f.field, Clock: f.clock,
-	})
+	}
 	f.Polled = polled.Follow(f.t, f.warehouse, f.followed, f.clock)
 }
 

@@ -23,8 +23,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// Options configure a Forum.
-type Options struct {
+// Forum is a followed forum.
+type Forum struct {
 	// Name is the forum's host name: the id of its source.
 	Name string
 	// Host is where the forum is asked, at the Pace of the key.
@@ -36,14 +36,6 @@ type Options struct {
 	// Clock is nil for the system's.
 	Clock *clock.Clock
 }
-
-// Forum is a followed forum.
-type Forum struct {
-	Options
-}
-
-// New returns a forum.
-func New(o Options) *Forum { return &Forum{o} }
 
 // ID implements follow.Upstream.
 func (f *Forum) ID() string { return "discourse:" + f.Name }

@@ -169,9 +169,7 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 				f.clock.Step(time.Minute)
 			}
 			voters := env.Must(records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()}))(t)
-			if voters[proposal(id).Hash()] != 1 {
-				t.Errorf("got no vote after the absurd number, position %s", f.cursor("", "log").Position)
-			}
+			env.Want(t, 1, voters[proposal(id).Hash()], "votes after the absurd number, position", f.cursor("", "log").Position)
 		})
 	}
 }

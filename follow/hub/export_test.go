@@ -13,7 +13,7 @@ import (
 // Answered reads the answers of a host as each kind of answer of a hub at which harbor.eth is
 // followed: the proposal 0x1, its votes, the vote 0x2, the space, the log.
 func Answered(ctx context.Context, host *fetch.Host) []record.Record {
-	h := New(Options{Host: host, Spaces: []string{"harbor.eth"}, Logger: slog.New(slog.DiscardHandler)})
+	h := &Hub{Host: host, Spaces: []string{"harbor.eth"}, Logger: slog.New(slog.DiscardHandler)}
 	p := &reader{Hub: h, journal: &follow.Journal{}, items: map[string]*item{}, lack: map[string]uint64{}, seen: map[int64]time.Time{}}
 	var f findings
 	found, _ := p.readProposals(ctx, &f, []string{"0x1"}, nil)

@@ -42,8 +42,8 @@ func Pace(keyed bool) fetch.Pace {
 	return fetch.Pace{Requests: 90, Burst: 9, Per: time.Minute}
 }
 
-// Options describe a hub and what is followed there.
-type Options struct {
+// Hub is a hub as one upstream, with what is followed there. It is safe for concurrent use.
+type Hub struct {
 	// Host is the hub; its address is the GraphQL endpoint.
 	Host *fetch.Host
 	// APIKey raises the hub's limit; it may be empty.
@@ -53,19 +53,11 @@ type Options struct {
 	Clock *clock.Clock
 	// Logger is not nil.
 	Logger *slog.Logger
-}
-
-// Hub is a hub as one upstream. It is safe for concurrent use.
-type Hub struct {
-	Options
 
 	// withheld is the time in seconds before which the last restricted answer has nothing, because the key has no
 	// access to the past; 0 for an answer that has all.
 	withheld atomic.Int64
 }
-
-// New returns a hub.
-func New(o Options) *Hub { return &Hub{Options: o} }
 
 // ID returns "snapshot:" and the host's name.
 func (h *Hub) ID() string { return "snapshot:" + h.Host.Name() }
@@ -114,7 +106,7 @@ type reader struct {
 	// holes is what cannot be read, by proposal.
 	holes map[string]hole
 	// missing are the spaces that the hub did not know.
-	missing map[string]absence
+	missing map[string]note
 	// spacesReadAt is when all spaces were last read, or the process began to.
 	spacesReadAt time.Time
 	// seen has the messages read beyond the log's cursor, with the time of the first look; after is the last of them
@@ -130,10 +122,9 @@ type reader struct {
 	walks []*walk
 	// walking and filling are the walks in progress of the pollers close and backfill.
 	walking, filling *walk
-	// queue are the unread proposals of queueSpace, and paged the held ones of pagedSpace.
-	queue                  []due
-	paged                  map[string]bool
-	queueSpace, pagedSpace string
+	// queue are the unread proposals of queueSpace.
+	queue      []due
+	queueSpace string
 	// failed has other spaces come first.
 	failed failures
 }
@@ -180,7 +171,7 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 	gone, missing := p.missing[cursor.SourceID]
 	switch {
 	case missing:
-		cursor.State, cursor.Error = governance.SourceMissing, p.missingText(cursor.SourceID, gone.near)
+		cursor.State, cursor.Error = governance.SourceMissing, p.missingText(cursor.SourceID, gone.Near)
 	case reason != "":
 		cursor.State, cursor.Error = governance.SourceBehind, reason
 	case cursor.State != governance.SourceBehind && cursor.State != governance.SourceMissing:
@@ -191,16 +182,12 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 	}
 }
 
-// sharedCursor returns the cursor of a poller for all spaces.
-func (p *reader) sharedCursor(poller string) records.FollowCursor {
-	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, poller)
-}
-
 func (p *reader) past(space string) (cursor records.FollowCursor, at backfillPosition) {
 	cursor = p.journal.At(sourceRef(space), backfillPoller, &at)
 	return cursor, at
 }
 
+// spaceCursor returns the cursor of a poller for a space, or with "" for all spaces.
 func (p *reader) spaceCursor(space, poller string) records.FollowCursor {
 	return p.journal.Cursor(sourceRef(space), poller)
 }

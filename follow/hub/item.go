@@ -100,8 +100,8 @@ func (p *reader) load(ctx context.Context) error {
 	}
 	p.items, p.walked, p.lack = map[string]*item{}, map[string]bool{}, map[string]uint64{}
 	p.holes = map[string]hole{}
-	p.missing, p.seen, p.after = map[string]absence{}, map[int64]time.Time{}, 0
-	p.queue, p.queueSpace, p.pagedSpace, p.lookedAt = nil, "", "", time.Time{}
+	p.missing, p.seen, p.after = map[string]note{}, map[int64]time.Time{}, 0
+	p.queue, p.queueSpace, p.lookedAt = nil, "", time.Time{}
 	if err := p.beginAnew(ctx); err != nil {
 		return err
 	}
@@ -138,7 +138,8 @@ func (p *reader) load(ctx context.Context) error {
 func (p *reader) recall(s records.FollowedItem, n note) {
 	if s.ItemID == "" {
 		if n.Missing > 0 {
-			p.missing[s.SourceID] = absence{time.Unix(n.Missing, 0), time.Unix(max(n.Missing, n.Looked), 0), n.Near}
+			n.Looked = max(n.Missing, n.Looked)
+			p.missing[s.SourceID] = n
 		}
 		return
 	}

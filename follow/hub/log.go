@@ -12,7 +12,6 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
-	"pnyx/warehouse/record"
 )
 
 const (
@@ -53,7 +52,7 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	var position logPosition
-	cursor := p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &position)
+	cursor := p.journal.At(sourceRef(""), logPoller, &position)
 	asked, after := p.Clock.Now(), max(position.MCI, p.after)
 	if after == p.absurd && asked.Sub(p.absurdAt) < logDelay {
 		return false, nil // reading around a message takes many requests
@@ -178,7 +177,7 @@ func (p messageLog) startLog(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
 	}
-	cursor := p.sharedCursor(logPoller)
+	cursor := p.spaceCursor("", logPoller)
 	if cursor.Position != "" {
 		return nil
 	}

@@ -212,9 +212,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.Poll("log")
 	env.Want(t, 1, f.rejected(), "rejected")
-	if held := f.held()[id]; len(held.Votes) != 1 {
-		t.Errorf("got %v, want the other vote", held.Votes)
-	}
+	env.Want(t, 1, len(f.held()[id].Votes), "votes", "the other one")
 }
 
 func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {

@@ -37,14 +37,6 @@ type spaceHead struct {
 	VotesCount     fetch.Count `json:"votesCount"`
 }
 
-// absence is what is known of a space that the hub did not know.
-type absence struct {
-	// since and looked are the times of the first and of the last look.
-	since, looked time.Time
-	// near is the most similar id of a space that exists; empty where none is known.
-	near string
-}
-
 func (h *Hub) missingText(space, near string) string {
 	const contractDigits = 40 // the digits of an address; those of Starknet have more
 	text := fmt.Sprintf("%s has no space %s", h.Host.Name(), space)
@@ -141,17 +133,13 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 		var n note
 		delete(p.missing, id)
 		if !found[id] {
-			if !noted {
-				before.since = now
-			}
-			before.looked = now
-			before.near = cmp.Or(governance.Nearest(id, exist), before.near)
-			p.missing[id] = before
-			n = note{Missing: before.since.Unix(), Looked: now.Unix(), Near: before.near}
+			n.Missing, n.Looked = cmp.Or(before.Missing, now.Unix()), now.Unix()
+			n.Near = cmp.Or(governance.Nearest(id, exist), before.Near)
+			p.missing[id] = n
 		}
 		if !noted {
 			p.Logger.WarnContext(ctx, "space is missing", slog.String("upstream", p.ID()), slog.String("space", id),
-				slog.String("reason", p.missingText(id, before.near)))
+				slog.String("reason", p.missingText(id, n.Near)))
 		} else if found[id] {
 			sweep := p.spaceCursor(id, sweepPoller)
 			sweep.SetPosition(sweepPosition{}) // what was withdrawn is read again
@@ -222,7 +210,8 @@ func (p *reader) lookForSpaces(ctx context.Context) error {
 		} else if len(p.walks) > 0 {
 			continue // what has data comes first
 		}
-		if clock.Elapsed(now, gone.looked) >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
+		looked, since := time.Unix(gone.Looked, 0), time.Unix(gone.Missing, 0)
+		if clock.Elapsed(now, looked) >= min(max(looked.Sub(since), least), maxLookPause) {
 			due = append(due, id)
 		}
 	}
@@ -263,7 +252,7 @@ func (p *reader) renewSpaces(ctx context.Context, ids []string) error {
 	var f findings
 	err := p.readSpaces(ctx, &f, ids)
 	if err == nil && len(ids) > 0 {
-		_, err = p.commit(ctx, p.sharedCursor(closePoller), f)
+		_, err = p.commit(ctx, p.spaceCursor("", closePoller), f)
 	}
 	return err
 }

@@ -135,9 +135,7 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
 	f.clock.Step(time.Minute)
 	f.Poll("log", "watch", "close")
-	if held := f.held()[id].Votes; len(held) != 1 {
-		t.Fatalf("got %d votes, want a minute of patience", len(held))
-	}
+	env.Want(t, 1, len(f.held()[id].Votes), "votes", "for a minute of patience")
 	f.clock.Step(time.Minute)
 	f.Poll("log", "watch", "close")
 	f.agree()

@@ -72,10 +72,10 @@ func (f *fixture) restart() {
 	f.Helper()
 	address := env.Must(url.Parse(f.server.URL + "/graphql"))(f)
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Metrics: prometheus.NewRegistry()})
-	f.upstream = hub.New(hub.Options{
+	f.upstream = &hub.Hub{
 		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
 		Spaces: f.spaces, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
-	})
+	}
 	f.Polled = polled.Follow(f.T, f.warehouse, f.upstream, f.clock)
 }
 

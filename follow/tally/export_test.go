@@ -13,7 +13,7 @@ import (
 // is followed: the organization, its proposals, the proposal 1 and its votes.
 func Answered(ctx context.Context, host *fetch.Host) (records []record.Record) {
 	o := &organization{
-		Tally: New(Options{Host: host, Slugs: []string{"harbor"}}), journal: &follow.Journal{},
+		Tally: &Tally{Host: host, Slugs: []string{"harbor"}}, journal: &follow.Journal{},
 		source: record.SourceRef{Provider: governance.Tally, ID: "harbor"}, notes: map[string]note{}, seen: map[string]uint64{}, behind: map[string]bool{},
 	}
 	if found, _, err := o.describe(ctx); err == nil {

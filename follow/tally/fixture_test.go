@@ -72,9 +72,9 @@ func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 func (f *fixture) restart() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
-	f.followed = tally.New(tally.Options{
+	f.followed = &tally.Tally{
 		Host: client.Host(f.address, tally.Pace()), APIKey: f.key, Slugs: []string{"harbor"}, Clock: f.clock,
-	})
+	}
 	f.Polled = polled.Follow(f.t, f.warehouse, f.followed, f.clock)
 }
 

@@ -25,26 +25,18 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// Options describe an endpoint and what is followed there.
-type Options struct {
+// Tally is an endpoint as one upstream, with what is followed there. It is safe for concurrent use.
+type Tally struct {
 	// Host is the endpoint, at the address of its queries and at Pace.
 	Host   *fetch.Host
 	APIKey string
 	Slugs  []string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
-}
-
-// Tally is an endpoint as one upstream. It is safe for concurrent use.
-type Tally struct {
-	Options
 
 	// earlier is true if the endpoint knows votes by their earlier name.
 	earlier atomic.Bool
 }
-
-// New returns an endpoint.
-func New(o Options) *Tally { return &Tally{Options: o} }
 
 // Pace is how often an endpoint may be asked: a little less than once a second.
 func Pace() fetch.Pace {
