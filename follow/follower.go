@@ -23,7 +23,7 @@ import (
 const (
 	// leaseTTL is how long an upstream rests after its follower has died.
 	leaseTTL = 30 * time.Second
-	// standbyInterval is the time between two attempts to acquire a lease, which another process may hold.
+	// standbyInterval is the time between two attempts to acquire a lease of another process.
 	standbyInterval = 5 * time.Second
 	// endTimeout bounds the last write of cursors and the release of the lease.
 	endTimeout = 5 * time.Second
@@ -156,13 +156,24 @@ func (f *Follower) apply(ctx context.Context, active map[string]activeUpstream) 
 // follow leads an upstream whenever the lease can be acquired, until ctx ends.
 func (f *Follower) follow(ctx context.Context, u Upstream) {
 	lease := f.Store.NewFollowLease(u.ID(), f.leaseTTL)
+	pause := time.Second
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := f.lead(ctx, u, lease)
-		if ctx.Err() == nil && !errors.Is(err, cache.ErrNotLeader) {
+		if time.Since(began) > backoff.Max {
+			pause = time.Second // the errors before are long over
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, cache.ErrNotLeader):
+			pause = f.standbyInterval
+		default:
 			f.Logger.LogAttrs(ctx, slog.LevelError, "following interrupted, retrying",
 				slog.String("upstream", u.ID()), slog.Any("error", err))
+			pause = backoff.Next(pause)
 		}
-		backoff.Wait(ctx, backoff.Jitter(f.standbyInterval))
+		backoff.Wait(ctx, backoff.Jitter(pause))
 	}
 }
 

@@ -288,15 +288,17 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 // answer all of a page, and where it saves nothing, the votes are read poll by poll.
 func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
 	space, apart := cursor.SourceID, uint64(0)
-	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
-	if err != nil {
-		return err
-	}
-	shown := map[string]bool{}
-	for _, h := range held {
-		shown[h.ExternalID] = !h.Withdrawn
-		if votes := h.StatedVotes; votes != nil && !h.Withdrawn && !p.walked[h.ExternalID] {
-			apart += (*votes + maxFirst - 1) / maxFirst
+	if p.pagedSpace != space {
+		held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
+		if err != nil {
+			return err
+		}
+		p.paged, p.pagedSpace = map[string]bool{}, space
+		for _, h := range held {
+			p.paged[h.ExternalID] = !h.Withdrawn
+			if votes := h.StatedVotes; votes != nil && !h.Withdrawn && !p.walked[h.ExternalID] {
+				apart += (*votes + maxFirst - 1) / maxFirst
+			}
 		}
 	}
 	each := at.in(counting)
@@ -322,7 +324,7 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 		}
 		last = max(last, int64(head.Created))
 		// The hub keeps votes on proposals that it does not show any more.
-		unknown := head.Space.ID == space && !shown[head.Proposal.ID]
+		unknown := head.Space.ID == space && !p.paged[head.Proposal.ID]
 		if !unknown && (int64(head.Created) > at.From || at.Skip > 0) {
 			fresh++
 		}

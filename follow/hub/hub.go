@@ -122,9 +122,10 @@ type reader struct {
 	walks []*walk
 	// walking and filling are the walks in progress of the pollers close and backfill.
 	walking, filling *walk
-	// queue are the unread proposals of queueSpace.
-	queue      []due
-	queueSpace string
+	// queue are the unread proposals of queueSpace, and paged the held ones of pagedSpace.
+	queue                  []due
+	paged                  map[string]bool
+	queueSpace, pagedSpace string
 	// failed has other spaces come first.
 	failed failures
 }
