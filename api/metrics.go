@@ -25,9 +25,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	answers  map[origin]prometheus.Counter
-	// hits is the counter in answers of ready answers from local copies: a lookup takes longer than counting.
-	hits   prometheus.Counter
-	misses prometheus.Counter
+	misses   prometheus.Counter
 	// joined counts requests that waited for the read of another.
 	joined prometheus.Counter
 	routes map[string]*routeMetrics // by path
@@ -43,12 +41,11 @@ type origin struct {
 	readiness governance.Readiness
 }
 
-// routeMetrics are the series of one route, resolved once so that no request looks up labels.
+// routeMetrics are the series of one route.
 type routeMetrics struct {
-	id              string
-	ok, notModified prometheus.Counter
-	duration        prometheus.Observer
-	bytes           prometheus.Counter
+	id       string
+	duration prometheus.Observer
+	bytes    prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -69,7 +66,6 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
 		}
 	}
-	m.hits = m.answers[origin{httpcache.LayerLocal, governance.Ready}]
 	m.addRoutes(registerer)
 	return m
 }
@@ -89,11 +85,7 @@ func (m *metrics) addRoute(path, id string) { m.routes[path] = m.seriesOf(id) }
 func (m *metrics) seriesOf(id string) *routeMetrics {
 	// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
 	m.requests.WithLabelValues(id, "500", string(apierror.CodeInternal))
-	return &routeMetrics{
-		id: id,
-		ok: m.requests.WithLabelValues(id, "200", ""), notModified: m.requests.WithLabelValues(id, "304", ""),
-		duration: m.durations.WithLabelValues(id), bytes: m.bytes.WithLabelValues(id),
-	}
+	return &routeMetrics{id: id, duration: m.durations.WithLabelValues(id), bytes: m.bytes.WithLabelValues(id)}
 }
 
 func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
@@ -112,19 +104,10 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 }
 
 func (m *metrics) count(route *routeMetrics, r *accessRecord) {
-	switch r.status {
-	case fiber.StatusOK:
-		route.ok.Inc()
-	case fiber.StatusNotModified:
-		route.notModified.Inc()
-	default:
-		m.requests.WithLabelValues(route.id, strconv.Itoa(r.status), string(r.code())).Inc()
-	}
+	m.requests.WithLabelValues(route.id, strconv.Itoa(r.status), string(r.code())).Inc()
 	route.duration.Observe(r.duration.Seconds())
 	route.bytes.Add(float64(r.bytes))
-	if r.err == nil && r.layer == httpcache.LayerLocal && r.readiness == governance.Ready {
-		m.hits.Inc()
-	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
+	if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()
 	}
 }
