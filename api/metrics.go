@@ -83,7 +83,9 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 func (m *metrics) addRoute(path, id string) { m.routes[path] = m.seriesOf(id) }
 
 func (m *metrics) seriesOf(id string) *routeMetrics {
-	// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
+	// Prometheus sees no increase of a series that begins with its first request, or its first bug.
+	m.requests.WithLabelValues(id, "200", "")
+	m.requests.WithLabelValues(id, "304", "")
 	m.requests.WithLabelValues(id, "500", string(apierror.CodeInternal))
 	return &routeMetrics{id: id, duration: m.durations.WithLabelValues(id), bytes: m.bytes.WithLabelValues(id)}
 }
