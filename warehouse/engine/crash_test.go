@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/test/env"
 	"pnyx/warehouse/engine"
 )
@@ -132,18 +133,13 @@ func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 	return owner
 }
 
-func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
+func TestPauseDoublesUpToItsMaximum(t *testing.T) {
 	t.Parallel()
-	for failures, want := range []time.Duration{
-		100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
-		1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, engine.MaxBackoff, engine.MaxBackoff,
+	for failures, want := range map[int]time.Duration{
+		0: 100 * time.Millisecond, 1: 200 * time.Millisecond, 6: 6400 * time.Millisecond, 7: backoff.Max, 1_000_000: backoff.Max,
 	} {
-		t.Run(fmt.Sprintf("after %d failures", failures), func(t *testing.T) {
-			env.Want(t, want, engine.Backoff(failures, 0), "after", failures, "failures")
-			env.Want(t, want/2, engine.Backoff(failures, 1), "after", failures, "failures, with full jitter")
-		})
+		env.Want(t, want, engine.PauseAfter(failures), "after", failures, "failures")
 	}
-	env.Want(t, engine.MaxBackoff, engine.Backoff(1_000_000, 0), "after a million failures")
 }
 
 func TestTailKeepsTheLastLines(t *testing.T) {

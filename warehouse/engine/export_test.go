@@ -43,12 +43,11 @@ func ServerConfig(options Options) (string, error) {
 
 // Unexported functions for tests.
 var (
-	Backoff = backoff
+	PauseAfter = pauseAfter
 )
 
 // Unexported limits for tests.
 const (
-	MaxBackoff = maxBackoff
 	// MaxAnalysts is the bound of the connections to the address of analysts.
 	MaxAnalysts = proxy.MaxConnections
 )

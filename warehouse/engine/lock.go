@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"pnyx/backoff"
 )
 
 // ErrInUse reports that another process has locked the data folder.
@@ -79,15 +81,15 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 // awaitLock locks a file or folder. It retries until ctx is done.
 func awaitLock(ctx context.Context, file *os.File) error {
 	const lockPollInterval = 25 * time.Millisecond // the interval between attempts to lock a file
-	for {
-		err := tryLock(file, syscall.LOCK_EX)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, errLocked) || !sleep(ctx, lockPollInterval) {
-			return errors.Join(err, ctx.Err())
-		}
+	err := tryLock(file, syscall.LOCK_EX)
+	for errors.Is(err, errLocked) && ctx.Err() == nil {
+		backoff.Wait(ctx, lockPollInterval)
+		err = tryLock(file, syscall.LOCK_EX)
 	}
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return nil
 }
 
 // tryLock locks file without waiting. The error is errLocked if another process has the lock.

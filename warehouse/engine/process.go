@@ -13,6 +13,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/creack/pty"
+
+	"pnyx/backoff"
 )
 
 // errPortTaken reports that another process listens on a port of the engine.
@@ -119,13 +121,12 @@ func (p *process) ready(ctx context.Context, instance Instance, timeout time.Dur
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-p.exited:
+		if ended := backoff.Await(ctx, readyPollInterval, p.exited); ended {
 			return p.exitError()
-		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return fmt.Errorf("engine does not answer on %s (%w): %w%s",
 				instance.TCPAddr, ctx.Err(), err, p.output.tail())
-		case <-time.After(readyPollInterval):
 		}
 	}
 }

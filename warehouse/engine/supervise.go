@@ -3,13 +3,14 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
+
+	"pnyx/backoff"
 )
 
 const (
-	minBackoff = 100 * time.Millisecond
-	maxBackoff = 10 * time.Second
+	// minPause is the pause before the first restart. Each failure doubles it, up to backoff.Max.
+	minPause = 100 * time.Millisecond
 	// stableAfter is how long an engine must run for its failures to start from zero again.
 	stableAfter = time.Minute
 )
@@ -39,7 +40,11 @@ func (e *Engine) supervise(ctx context.Context) {
 // restart starts the engine on the same ports, so that connection pools recover by themselves. It retries until it
 // succeeds or ctx is done, and returns the number of consecutive failures, including this end of the engine.
 func (e *Engine) restart(ctx context.Context, failures int) int {
-	for sleep(ctx, backoff(failures, rand.Float64())) { //nolint:gosec // jitter is no secret
+	for {
+		backoff.Wait(ctx, backoff.Jitter(pauseAfter(failures)))
+		if ctx.Err() != nil {
+			return failures
+		}
 		failures++
 		err := e.launch(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -48,25 +53,7 @@ func (e *Engine) restart(ctx context.Context, failures int) int {
 		e.logger.LogAttrs(ctx, slog.LevelError, "restarting engine failed",
 			slog.Any("error", err), slog.Int("failures", failures))
 	}
-	return failures
 }
 
-// backoff returns the delay before a start. It doubles up to maxBackoff; jitter, 0 to 1, reduces it by up to a
-// half.
-func backoff(failures int, jitter float64) time.Duration {
-	delay := maxBackoff
-	if failures < 7 {
-		delay = min(maxBackoff, minBackoff<<failures)
-	}
-	return delay - time.Duration(jitter*float64(delay)/2)
-}
-
-// sleep waits for d or until ctx is done. It reports whether ctx is not done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
+// pauseAfter returns the pause before a start, without jitter.
+func pauseAfter(failures int) time.Duration { return min(minPause<<min(failures, 7), backoff.Max) }
