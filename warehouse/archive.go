@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/backoff"
 )
 
 const (
@@ -314,8 +316,7 @@ func (a *Archive) await(ctx context.Context, shard int, sql string, progress fun
 			problem, _, _ = strings.Cut(problem, ", Stack trace")
 			return errors.Join(ctx.Err(), explainArchive(errors.New(problem)))
 		}
-		select {
-		case <-done:
+		if stopped := backoff.Await(poll, archivePollInterval, done); stopped {
 			done = nil
 			limited, cancel := context.WithTimeout(poll, archiveStopTimeout)
 			defer cancel() // once: done is nil from here on
@@ -323,7 +324,6 @@ func (a *Archive) await(ctx context.Context, shard int, sql string, progress fun
 			if err := conn.Exec(poll, "KILL QUERY WHERE query_id = ? ASYNC", queryID); err != nil {
 				return errors.Join(ctx.Err(), err)
 			}
-		case <-time.After(archivePollInterval):
 		}
 	}
 }

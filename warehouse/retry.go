@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/backoff"
 )
 
 // Bounds of the pause between two attempts to reach a server.
@@ -54,10 +55,8 @@ func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do fun
 		}
 		logger.LogAttrs(ctx, slog.LevelWarn, "warehouse not ready, retrying",
 			slog.Duration("pause", pause), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
+		if backoff.Wait(ctx, backoff.Jitter(pause)); ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
-		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // jitter is no secret
 		}
 		pause = min(2*pause, maxPause)
 	}

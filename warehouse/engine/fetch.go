@@ -14,7 +14,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+
+	"pnyx/backoff"
 )
 
 // ErrIntegrity reports a tarball or a library whose hash differs from the expected one.
@@ -191,22 +194,14 @@ func checkIntegrity(ctx context.Context, path, want string) error {
 // reportEvery calls f once per period with the elapsed time. The returned function stops
 // it and waits for a running f.
 func reportEvery(period time.Duration, f func(elapsed time.Duration)) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	start := time.Now()
-	ticker := time.NewTicker(period)
-	go func() {
-		defer close(ended)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				f(time.Since(start).Round(period))
-			}
+	start, done := time.Now(), make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for !backoff.Await(context.Background(), period, done) {
+			f(time.Since(start).Round(period))
 		}
-	}()
-	return func() { close(done); <-ended }
+	})
+	return func() { close(done); running.Wait() }
 }
 
 // contextReader is a reader that fails once ctx is done.

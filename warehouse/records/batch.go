@@ -10,6 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
+	"pnyx/backoff"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -135,10 +136,8 @@ func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 		if running == 0 {
 			return commitBatch(ctx, w, b)
 		}
-		select {
-		case <-ctx.Done():
+		if backoff.Wait(ctx, closePause); ctx.Err() != nil {
 			return fmt.Errorf("close a batch: %w", ctx.Err())
-		case <-time.After(closePause):
 		}
 	}
 }
