@@ -59,21 +59,12 @@ func RangeTotals(ctx context.Context, w *warehouse.Warehouse, ref record.RefHash
 	// The totals of ranges are totals of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
 		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, sqlText("counted_ballots_form"), condition))
-	found, err := warehouse.Find[rangeTotalsRow](ctx, w, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)), sql, args...)
-	if err != nil {
-		return nil, err
-	}
+	found, err := warehouse.FindBy[uint64, voteTotalsRow](ctx, w, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)), sql, args...)
 	totals := make([]VoteTotals, len(ranges))
-	for _, r := range found {
-		totals[rangeAt(ranges, r.Place)] = r.totals()
+	for place, r := range found {
+		totals[rangeAt(ranges, place)] = r.totals()
 	}
-	return totals, nil
-}
-
-type rangeTotalsRow struct {
-	// Place is the range's place.
-	Place uint64
-	voteTotalsRow
+	return totals, err
 }
 
 // placeOfVoter is the place of a voter's range among {places}.
@@ -137,23 +128,15 @@ func DAORangeStarts(ctx context.Context, w *warehouse.Warehouse, daoID string, s
 
 // RangeParticipation is RangeTotals for the participation of a DAO's voters.
 func RangeParticipation(ctx context.Context, w *warehouse.Warehouse, daoID string, ranges []VoterRange) ([]Participation, error) {
-	type row struct {
-		// Place is the range's place.
-		Place uint64
-		Participation
-	}
 	condition, args := voterCondition(ranges)
-	found, err := warehouse.Find[row](ctx, w, fmt.Sprintf("count %d ranges of the voters of DAO %s", len(ranges), daoID),
+	found, err := warehouse.FindBy[uint64, Participation](ctx, w, fmt.Sprintf("count %d ranges of the voters of DAO %s", len(ranges), daoID),
 		fmt.Sprintf(sqlText("range_totals_voters"), placeOfVoter, condition),
 		append(args, clickhouse.Named("dao", daoID))...)
-	if err != nil {
-		return nil, err
-	}
 	counted := make([]Participation, len(ranges))
-	for _, r := range found {
-		counted[rangeAt(ranges, r.Place)] = r.Participation
+	for place, participation := range found {
+		counted[rangeAt(ranges, place)] = participation
 	}
-	return counted, nil
+	return counted, err
 }
 
 // SumParticipation returns the participation of ranges that do not overlap, together.

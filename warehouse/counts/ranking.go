@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/shopspring/decimal"
-
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -35,26 +33,20 @@ func findRankings(ctx context.Context, w *warehouse.Warehouse, sql string, table
 	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, _ error,
 ) {
 	type row struct {
-		Ref     record.RefHash `ch:"proposal_ref"`
-		Choices []string
-		Form    governance.ChoiceForm
-		Votes   uint64
-		Power   decimal.Decimal
-		Shares  []decimal.Decimal
-		Roots   []decimal.Decimal
-		Single  uint64
+		Ref record.RefHash `ch:"proposal_ref"`
+		governance.Ranking
+		Single uint64
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read rankings", sql, tables...)
 	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
 	for _, r := range rows {
-		ranking := governance.Ranking{Choices: r.Choices, Form: r.Form, Votes: r.Votes, Power: r.Power}
-		if len(r.Shares) > 0 {
-			ranking.Shares = r.Shares
+		if len(r.Shares) == 0 {
+			r.Shares = nil
 		}
-		if len(r.Roots) > 0 {
-			ranking.Roots = r.Roots
+		if len(r.Roots) == 0 {
+			r.Roots = nil
 		}
-		rankings[r.Ref] = append(rankings[r.Ref], ranking)
+		rankings[r.Ref] = append(rankings[r.Ref], r.Ranking)
 		single[r.Ref] += r.Single
 	}
 	return rankings, single, err

@@ -85,16 +85,13 @@ func BallotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []reco
 }
 
 func storedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]stored[VoteTotals], error) {
-	type row struct {
-		Ref         record.RefHash `ch:"proposal_ref"`
-		Fingerprint uint64
-		voteTotalsRow
+	rows, err := warehouse.FindBy[record.RefHash, stored[voteTotalsRow]](ctx, w, "read stored vote totals",
+		sqlText("stored_sums_totals"), warehouse.RefTable(refs))
+	found := make(map[record.RefHash]stored[VoteTotals], len(rows))
+	for ref, r := range rows {
+		found[ref] = stored[VoteTotals]{r.Fingerprint, r.Value.totals()}
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"),
-		warehouse.RefTable(refs))
-	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, stored[VoteTotals]) {
-		return r.Ref, stored[VoteTotals]{r.Fingerprint, r.totals()}
-	})
+	return found, err
 }
 
 func storeTotals(

@@ -92,14 +92,10 @@ func (r voteTotalsRow) totals() VoteTotals {
 func findVoteTotals(ctx context.Context, w *warehouse.Warehouse, sql string, tables ...any) (
 	totals map[record.RefHash]VoteTotals, single map[record.RefHash]uint64, _ error,
 ) {
-	type row struct {
-		Ref record.RefHash `ch:"proposal_ref"`
-		voteTotalsRow
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read vote totals", sql, tables...)
+	rows, err := warehouse.FindBy[record.RefHash, voteTotalsRow](ctx, w, "read vote totals", sql, tables...)
 	totals, single = make(map[record.RefHash]VoteTotals, len(rows)), make(map[record.RefHash]uint64, len(rows))
-	for _, r := range rows {
-		totals[r.Ref], single[r.Ref] = r.totals(), r.Single
+	for ref, r := range rows {
+		totals[ref], single[ref] = r.totals(), r.Single
 	}
 	return totals, single, err
 }

@@ -74,17 +74,8 @@ func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map
 
 // Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.
 func (d DAORows) Ballots(ctx context.Context, refs []record.RefHash, limit int) (map[record.RefHash][]LatestBallot, error) {
-	type row struct {
-		LatestBallot
-		Ref record.RefHash `ch:"proposal_ref"`
-	}
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	sql := fmt.Sprintf(sqlText("ballot_page"), "proposal_ref, "+shownReason, "("+counting+")", "1", "proposal_ref, power")
-	rows, err := warehouse.Find[row](ctx, d.w, "read the ballots of "+d.daoID, sql,
+	return warehouse.FindGroups[record.RefHash, LatestBallot](ctx, d.w, "read the ballots of "+d.daoID, sql,
 		warehouse.RefTable(refs), warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
-	ballots := map[record.RefHash][]LatestBallot{}
-	for _, r := range rows {
-		ballots[r.Ref] = append(ballots[r.Ref], r.LatestBallot)
-	}
-	return ballots, err
 }

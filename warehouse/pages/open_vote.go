@@ -33,8 +33,8 @@ type openVote struct {
 
 // powerPlace is a token and a time of which the power of a voter is asked.
 type powerPlace struct {
-	token string
-	start governance.Timestamp
+	Scope string
+	Start int64 // in milliseconds since 1970
 }
 
 // ListOpenVotes returns the first q.Limit open votes after q.After in which a voter has power and has
@@ -137,7 +137,7 @@ func placeOf(v openVote, scopes records.DelegationScopes) powerPlace {
 		return powerPlace{}
 	}
 	if token := scopes.OfSource[record.SourceRef{Provider: v.Provider, ID: v.SourceID}]; token != "" {
-		return powerPlace{token, *v.StartAt}
+		return powerPlace{token, int64(*v.StartAt)}
 	}
 	tokens := slices.DeleteFunc(slices.Clone(scopes.ByDAO[v.DAOID]), func(scope string) bool {
 		chain := scope[:strings.LastIndexByte(scope, ':')+1]
@@ -146,7 +146,7 @@ func placeOf(v openVote, scopes records.DelegationScopes) powerPlace {
 	if len(tokens) != 1 {
 		return powerPlace{}
 	}
-	return powerPlace{tokens[0], *v.StartAt}
+	return powerPlace{tokens[0], int64(*v.StartAt)}
 }
 
 // powersAt returns the power of a voter as of the starts of votes, where a token states it.
@@ -163,19 +163,11 @@ func powersAt(
 	}
 	tokens, starts := make([]string, 0, len(places)), make([]int64, 0, len(places))
 	for at := range places {
-		tokens, starts = append(tokens, at.token), append(starts, int64(at.start))
+		tokens, starts = append(tokens, at.Scope), append(starts, at.Start)
 	}
-	type row struct {
-		Scope string
-		Start int64
-		Power decimal.Decimal
-	}
-	rows, err := warehouse.Find[row](ctx, w, "read the power of a voter at the start of votes",
+	return warehouse.FindBy[powerPlace, decimal.Decimal](ctx, w, "read the power of a voter at the start of votes",
 		fmt.Sprintf(sqlText("open_vote_power_at"), saysUnknown),
 		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
-	return warehouse.Keyed(rows, err, func(r row) (powerPlace, decimal.Decimal) {
-		return powerPlace{r.Scope, governance.Timestamp(r.Start)}, r.Power
-	})
 }
 
 // delegatedBy returns the DAOs in which others delegate to a voter now.

@@ -1,4 +1,5 @@
 SELECT
+    %s AS reason,
     vote_id,
     voter AS voter_identity,
     if(startsWith(voter, '0x'), voter, '') AS voter_address,
@@ -6,8 +7,7 @@ SELECT
     raw_choice,
     power AS voting_power,
     voted_at,
-    tx_hash AS transaction_hash,
-    %s AS reason
+    tx_hash AS transaction_hash
 FROM %s
 WHERE %s
 ORDER BY
