@@ -140,22 +140,18 @@ func (a Accounts) DropDeliveries(ctx context.Context, endpointID string) error {
 }
 
 // MessageRows returns the rows of messages, as the lists of events and signals have them
-// but for the names of DAOs, by id. What left the feed is missing.
-func (a Accounts) MessageRows(
-	ctx context.Context, ids []string,
-) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
+// but for the names of DAOs. What left the feed is missing.
+func (a Accounts) MessageRows(ctx context.Context, ids []string) (events []governance.EventRow, signals []governance.SignalRow, err error) {
 	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
-	found, err := warehouse.Find[governance.EventRow](ctx, a.w, "read events to send",
+	events, err = warehouse.Find[governance.EventRow](ctx, a.w, "read events to send",
 		feed.EventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
-	events, err = warehouse.Keyed(found, err, func(row governance.EventRow) (string, governance.EventRow) { return row.EventID, row })
 	if err != nil {
 		return nil, nil, err
 	}
-	detected, err := warehouse.Find[governance.SignalRow](ctx, a.w, "read signals to send", sqlText("webhook_delivery_signals"),
+	signals, err = warehouse.Find[governance.SignalRow](ctx, a.w, "read signals to send", sqlText("webhook_delivery_signals"),
 		since, clickhouse.Named("ids", ids))
-	signals, err = warehouse.Keyed(detected, err, func(row governance.SignalRow) (string, governance.SignalRow) {
-		row.Priority = rules.PriorityOf(row.Priority.Score)
-		return row.SignalID, row
-	})
+	for i := range signals {
+		signals[i].Priority = rules.PriorityOf(signals[i].Priority.Score)
+	}
 	return events, signals, err
 }

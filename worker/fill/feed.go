@@ -103,16 +103,12 @@ func (p *page) signals(ctx context.Context, q query.Signals) (any, error) {
 	if q.Order == query.SignalsByDeadline && q.After == nil && len(rows) > 0 && rows[0].DeadlineAtMs != nil && !rows[0].HasExpired(asOf) {
 		p.head.FreshUntil = rows[0].DeadlineAtMs
 	}
-	places := make([]*governance.SignalRow, len(rows))
-	for i := range rows {
-		places[i] = &rows[i]
-	}
-	return rows, NameSignals(ctx, p.Store, p.Warehouse, places)
+	return rows, NameSignals(ctx, p.Store, p.Warehouse, rows)
 }
 
 // NameSignals puts names of DAOs and voters, which change, into texts of derived signals. A name that may look like
 // another is left out: the text has no room to say so.
-func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse, signals []*governance.SignalRow) error {
+func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse, signals []governance.SignalRow) error {
 	daos, voters := NewDAONames(store), make([]string, len(signals))
 	for i, signal := range signals {
 		voters[i] = rules.SignalVoter(signal.Signal)
@@ -122,7 +118,8 @@ func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse
 	if err != nil {
 		return err
 	}
-	for i, signal := range signals {
+	for i := range signals {
+		signal := &signals[i]
 		if signal.Recorded {
 			continue
 		}

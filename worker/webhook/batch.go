@@ -106,21 +106,18 @@ type outcome struct {
 	delivery accounts.Delivery
 	// attempt is nil where nothing was sent.
 	attempt *accounts.WebhookAttempt
-}
-
-type queuedOutcome struct {
-	outcome
-	done chan struct{}
+	// written is closed once the outcome is written.
+	written chan struct{}
 }
 
 // record queues an outcome unless ctx ends, and returns a channel that is closed once it is written.
 func (t *term) record(ctx context.Context, o outcome) <-chan struct{} {
-	queued := queuedOutcome{o, make(chan struct{})}
+	o.written = make(chan struct{})
 	select {
-	case t.outcomes <- queued:
+	case t.outcomes <- o:
 	case <-ctx.Done():
 	}
-	return queued.done
+	return o.written
 }
 
 // runRecords writes outcomes of all endpoints until ctx ends, which must be after the last call of record, and then
@@ -160,7 +157,7 @@ func take[T any](queue <-chan T, first T, most int) []T {
 }
 
 // write writes outcomes, and repeats it until that succeeds or ctx ends.
-func (t *term) write(ctx context.Context, outcomes []queuedOutcome) {
+func (t *term) write(ctx context.Context, outcomes []outcome) {
 	deliveries := make([]accounts.Delivery, len(outcomes))
 	var attempts []accounts.WebhookAttempt
 	for i, o := range outcomes {
@@ -190,7 +187,7 @@ func (t *term) write(ctx context.Context, outcomes []queuedOutcome) {
 			name = "failed"
 		}
 		t.deliveries.WithLabelValues(name).Inc()
-		close(o.done)
+		close(o.written)
 	}
 }
 
@@ -227,7 +224,7 @@ func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messag
 		return nil, err
 	}
 	bodies, names := make(map[string]messageBody, len(ids)), fill.NewDAONames(d.Store)
-	for id, row := range events {
+	for _, row := range events {
 		if row.DAOName, err = names.Of(ctx, row.DAOID); err != nil {
 			return nil, err
 		}
@@ -235,16 +232,12 @@ func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messag
 		if err != nil {
 			return nil, err
 		}
-		bodies[id] = messageBody{text: text}
+		bodies[row.EventID] = messageBody{text: text}
 	}
-	named := make([]*governance.SignalRow, 0, len(signals))
-	for _, row := range signals {
-		named = append(named, &row)
-	}
-	if err := fill.NameSignals(ctx, d.Store, d.Warehouse, named); err != nil {
+	if err := fill.NameSignals(ctx, d.Store, d.Warehouse, signals); err != nil {
 		return nil, err
 	}
-	for _, row := range named {
+	for _, row := range signals {
 		text, err := payload{"signal." + string(row.SignalType), row.DetectedAt, row}.encode()
 		if err != nil {
 			return nil, err

@@ -110,7 +110,7 @@ type term struct {
 	running   sync.WaitGroup
 	// reads are of endpoints that wait for what is due, and outcomes wait to be recorded.
 	reads    chan dueRead
-	outcomes chan queuedOutcome
+	outcomes chan outcome
 }
 
 // Run delivers until ctx ends. Errors are logged, and what failed is repeated.
@@ -147,7 +147,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 func (d *Deliverer) newTerm() *term {
 	return &term{
 		Deliverer: d, receivers: map[string]*receiver{},
-		reads: make(chan dueRead, MaxEndpoints), outcomes: make(chan queuedOutcome, maxRecorded),
+		reads: make(chan dueRead, MaxEndpoints), outcomes: make(chan outcome, maxRecorded),
 	}
 }
 

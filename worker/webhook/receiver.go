@@ -57,14 +57,11 @@ func (r *receiver) run(ctx context.Context) {
 }
 
 func (r *receiver) wait(ctx context.Context) {
-	var due <-chan time.Time
+	pause := maxAge // whatever becomes due wakes it
 	if !r.next.IsZero() {
-		due = time.After(r.next.Sub(r.term.Now()))
+		pause = r.next.Sub(r.term.Now())
 	}
-	select {
-	case <-ctx.Done():
-	case <-r.woken:
-	case <-due:
+	if told := backoff.Await(ctx, pause, r.woken); !told {
 		r.next = time.Time{}
 	}
 }
@@ -147,7 +144,7 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 			d.DueAt = last
 		}
 	}
-	return outcome{d, &attempt}
+	return outcome{delivery: d, attempt: &attempt}
 }
 
 // judge turns a failing endpoint off, and returns errTurnedOff, after a 410 or maxFailing of failures.
