@@ -130,33 +130,24 @@ func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[Rec
 
 // DAOChanges names the lists of a DAO that show new rows.
 type DAOChanges struct {
-	// Events and Signals are true for a list with new rows.
-	Events, Signals bool
 	// EventIDs and SignalIDs identify the rows that are new, different or gone.
 	EventIDs  []string `ch:"event_ids"`
 	SignalIDs []string `ch:"signal_ids"`
+	// BothLists says that both lists may differ in other rows, too.
+	BothLists bool `ch:"-"`
 }
 
 // BecameVisible returns the changes by DAO from rows of the feed whose time is later than
 // after and not later than until: lists do not show rows of the future.
 func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	return f.findChanges(ctx, "list rows of the feed that became visible", "feed_became_visible",
+	return warehouse.FindBy[string, DAOChanges](ctx, f.w, "list rows of the feed that became visible", sqlText("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
 }
 
 // ChangedSince returns the changes of rows written after a revision, of one DAO or, without an id, of all.
 func (f Feed) ChangedSince(ctx context.Context, daoID string, revision uint64) (map[string]DAOChanges, error) {
-	return f.findChanges(ctx, "list rows of the feed that were written since a revision", "feed_changed_since",
+	return warehouse.FindBy[string, DAOChanges](ctx, f.w, "list rows of the feed that were written since a revision", sqlText("feed_changed_since"),
 		clickhouse.Named("dao", daoID), clickhouse.Named("revision", revision))
-}
-
-func (f Feed) findChanges(ctx context.Context, operation, name string, args ...any) (map[string]DAOChanges, error) {
-	changes, err := warehouse.FindBy[string, DAOChanges](ctx, f.w, operation, sqlText(name), args...)
-	for id, of := range changes {
-		of.Events, of.Signals = len(of.EventIDs) > 0, len(of.SignalIDs) > 0
-		changes[id] = of
-	}
-	return changes, err
 }
 
 // NextVisible returns when the next row of the feed becomes visible after a time; zero for none.

@@ -84,10 +84,7 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 	}
 	for _, daoIDs := range []iter.Seq[string]{maps.Keys(events), maps.Keys(signals)} {
 		for daoID := range daoIDs {
-			changes[daoID] = feed.DAOChanges{
-				Events: len(events[daoID]) > 0, EventIDs: events[daoID],
-				Signals: len(signals[daoID]) > 0, SignalIDs: signals[daoID],
-			}
+			changes[daoID] = feed.DAOChanges{EventIDs: events[daoID], SignalIDs: signals[daoID]}
 		}
 	}
 	// Pages made since b.revision may lack rows written since: the versions are later.

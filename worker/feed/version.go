@@ -99,7 +99,6 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 	for _, missed := range []map[string]feed.DAOChanges{written, visible} {
 		for daoID, rows := range missed {
 			all := changes[daoID]
-			all.Events, all.Signals = all.Events || rows.Events, all.Signals || rows.Signals
 			all.EventIDs, all.SignalIDs = append(all.EventIDs, rows.EventIDs...), append(all.SignalIDs, rows.SignalIDs...)
 			changes[daoID] = all
 		}
@@ -109,9 +108,9 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 
 func (b *Builder) allLists(ctx context.Context) (map[string]feed.DAOChanges, error) {
 	catalog, err := records.CatalogOwners(ctx, b.Warehouse)
-	changes := map[string]feed.DAOChanges{"": {Events: true, Signals: true}}
+	changes := map[string]feed.DAOChanges{"": {BothLists: true}}
 	for id := range catalog.DAOs {
-		changes[id] = feed.DAOChanges{Events: true, Signals: true}
+		changes[id] = feed.DAOChanges{BothLists: true}
 	}
 	return changes, err
 }
@@ -141,7 +140,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err
 		if err != nil || row.Name != dao.Name {
 			continue
 		}
-		renamed[id], names[id] = feed.DAOChanges{Events: true, Signals: true}, dao.Name
+		renamed[id], names[id] = feed.DAOChanges{BothLists: true}, dao.Name
 		if known {
 			rows, err := feed.NewFeed(b.Warehouse).ChangedSince(ctx, id, 0)
 			if err != nil {
@@ -172,12 +171,8 @@ func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOCh
 		return nil
 	}
 	writer := b.Store.NewWriter(b.revision)
-	all := changes[""]
-	for _, change := range changes {
-		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
-	}
-	changes[""] = all // in the caller's map, which nobody reads again
 	at := governance.TimestampOfRevision(b.revision)
+	lists := map[query.Scope]bool{}
 	for daoID, change := range changes {
 		for _, id := range change.EventIDs {
 			writer.AddChange(governance.EventChange, id, daoID, at)
@@ -185,12 +180,17 @@ func (b *Builder) setVersions(ctx context.Context, changes map[string]feed.DAOCh
 		for _, id := range change.SignalIDs {
 			writer.AddChange(governance.SignalChange, id, daoID, at)
 		}
-		if change.Events {
-			writer.SetVersion(ctx, query.Events{DAOID: daoID}.Scope(), 0)
+		for _, list := range []string{daoID, ""} {
+			if change.BothLists || len(change.EventIDs) > 0 {
+				lists[query.Events{DAOID: list}.Scope()] = true
+			}
+			if change.BothLists || len(change.SignalIDs) > 0 {
+				lists[query.Signals{DAOID: list}.Scope()] = true
+			}
 		}
-		if change.Signals {
-			writer.SetVersion(ctx, query.Signals{DAOID: daoID}.Scope(), 0)
-		}
+	}
+	for list := range lists {
+		writer.SetVersion(ctx, list, 0)
 	}
 	// What is cut off before is found again by the state in the stream.
 	state := cache.FeedState{Revision: b.revision, VisibleThrough: b.visibleThrough, FullRevision: b.fullRevision}
