@@ -127,8 +127,9 @@ func TestChoicesWithoutNumbersHaveZerosForEarlierVersions(t *testing.T) {
 	if err != nil || len(got) != len(states) {
 		t.Fatalf("got %d states: %v", len(got), err)
 	}
-	for i, s := range got {
-		if diff := cmp.Diff(states[i].Scores, s.Scores); diff != "" || s.HasChoiceVotes != (i == 0) {
+	for i, want := range states {
+		s := got[want.Ref]
+		if diff := cmp.Diff(want.Scores, s.Scores); diff != "" || s.HasChoiceVotes != (i == 0) {
 			t.Errorf("state %d: got votes by choice %t, and (-want +got):\n%s", i, s.HasChoiceVotes, diff)
 		}
 	}

@@ -125,9 +125,9 @@ func (c ChoiceColumns) Stated() (choices []governance.Choice, bounds governance.
 	return choices, governance.ChoiceBounds{Least: int(c.LeastChoices), Most: int(c.MostChoices), Form: c.ChoiceForm}
 }
 
-// PublishedStates returns the published states of the proposals, in order of their
-// references, with the fields that the feed needs: of the times and months none.
-func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]ProposalState, error) {
+// PublishedStates returns the published states of the proposals, with the fields that the feed needs: of the
+// times and months none.
+func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]ProposalState, error) {
 	type row struct {
 		ProposalState
 		ChoiceColumns
@@ -137,7 +137,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"),
 		warehouse.RefTable(refs))
-	return warehouse.Values(rows, func(r row) ProposalState {
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, ProposalState) {
 		r.Choices, r.Bounds = r.Stated()
 		for c := range r.Choices {
 			if r.ChoicesScored {
@@ -147,8 +147,8 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
 			}
 		}
-		return r.ProposalState
-	}), err
+		return r.Ref, r.ProposalState
+	})
 }
 
 // AddQualityFlag adds a quality flag to a published state under a new revision. The numbers stay.

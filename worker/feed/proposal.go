@@ -125,7 +125,6 @@ func (b *Builder) readProposals(
 		return nil, err
 	}
 	states, err := counts.PublishedStates(ctx, b.Warehouse, refs)
-	byRef, err := warehouse.Keyed(states, err, func(s counts.ProposalState) (record.RefHash, counts.ProposalState) { return s.Ref, s })
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func (b *Builder) readProposals(
 	}
 	var proposals []proposal
 	for _, r := range records {
-		if state, published := byRef[r.Ref]; published {
+		if state, published := states[r.Ref]; published {
 			proposals = append(proposals, proposal{record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref]})
 		}
 	}

@@ -50,9 +50,7 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 		return err
 	})
 	group.Go(func() (err error) {
-		states, err := counts.PublishedStates(ctx, p.Warehouse, refs)
-		c.published, err = warehouse.Keyed(states, err, func(s counts.ProposalState) (record.RefHash, counts.ProposalState) { return s.Ref, s })
-		if err != nil {
+		if c.published, err = counts.PublishedStates(ctx, p.Warehouse, refs); err != nil {
 			return err
 		}
 		maps.DeleteFunc(c.published, func(_ record.RefHash, s counts.ProposalState) bool { return s.Identity.DAOID == "" })

@@ -31,4 +31,3 @@ SELECT
     revision
 FROM proposal_states FINAL
 PREWHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-ORDER BY proposal_ref
