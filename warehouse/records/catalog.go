@@ -94,19 +94,15 @@ func (c Catalog) Forum(host string) Forum {
 	return f
 }
 
-// Know adds the followed sources that a DAO claims and that have no record yet.
-func (c *Catalog) Know(follows map[record.SourceRef]SourceFollow) {
+// SetFollows sets how following each known source goes. It adds the followed sources that a DAO claims and that
+// have no record yet.
+func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
 	for ref := range follows {
 		_, claimed := c.Owner[ref]
 		if _, known := c.Sources[ref]; claimed && !known {
 			c.Sources[ref] = CatalogSource{}
 		}
 	}
-}
-
-// SetFollows sets how following each known source goes.
-func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
-	c.Know(follows)
 	for ref, source := range c.Sources {
 		source.Follow = nil
 		if follow, followed := follows[ref]; followed {

@@ -66,19 +66,15 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 		catalog.SetFollows(nil)
 		f.catalog = &catalog
 	}
-	f.catalog.Know(follows)
+	before := maps.Clone(f.catalog.Sources)
+	f.catalog.SetFollows(follows)
 	daos := map[string]bool{}
 	for ref, source := range f.catalog.Sources {
-		was := source
-		follow, followed := follows[ref]
-		source.Follow = nil
-		if followed {
-			source.Follow = &follow
-		}
+		was := before[ref]
 		if reflect.DeepEqual(source.Follow, was.Follow) {
 			continue
 		}
-		if isSynced(ref, source) != isSynced(ref, was) || isWhole(source) != isWhole(was) || followed != (was.Follow != nil) {
+		if isSynced(ref, source) != isSynced(ref, was) || isWhole(source) != isWhole(was) || (source.Follow != nil) != (was.Follow != nil) {
 			f.covered = append(f.covered, ref)
 		}
 		daos[f.catalog.Owner[ref]] = true
@@ -86,7 +82,6 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	if len(daos) == 0 {
 		return f.covered, nil
 	}
-	f.catalog.SetFollows(follows)
 	if err := t.publishStatuses(ctx, now, slices.Sorted(maps.Keys(daos))); err != nil {
 		f.catalog = nil // which states were written is unknown
 		return nil, err
