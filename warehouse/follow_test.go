@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -43,14 +42,10 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	for _, b := range held {
 		ids = append(ids, b.VoteID)
 	}
-	if diff := cmp.Diff([]string{"v1", "v2", "v3"}, ids); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "ballots held", []string{"v1", "v2", "v3"}, ids)
 	want := *ballot("0xada", "v1")
 	want.Shares, want.Roots = []decimal.Decimal{}, []decimal.Decimal{}
-	if diff := cmp.Diff(want, held[0]); diff != "" {
-		t.Errorf("the record as written: %s", diff)
-	}
+	env.WantSame(t, "the record as written", want, held[0])
 	env.Want(t, 2, env.Must(records.HeldVoters(t.Context(), w, []record.RefHash{ref.Hash()}))(t)[ref.Hash()], "two voters")
 
 	list := func(after time.Time) []records.HeldProposal {
@@ -58,18 +53,14 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 		return env.Must(records.HeldProposals(t.Context(), w, governance.Snapshot, []string{"other.eth", "harbor.eth"}, after))(t)
 	}
 	wanted := []records.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, Origin: "message 1"}}
-	if diff := cmp.Diff(wanted, list(time.Time{})); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "proposals held", wanted, list(time.Time{}))
 	if got := list(end.Time().Add(time.Second)); len(got) != 0 {
 		t.Errorf("got %v, want none that ends after the end", got)
 	}
 	proposal.Withdrawn = true
 	appendAll(t, w, proposal)
 	wanted[0].Withdrawn = true
-	if diff := cmp.Diff(wanted, list(end.Time())); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "those that end later", wanted, list(end.Time()))
 }
 
 func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
@@ -92,17 +83,13 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 
 	t.Run("whole", func(t *testing.T) {
 		held := env.Must(records.HeldTopics(t.Context(), opened, host, []string{"2", "3", "4"}, true))(t)
-		if diff := cmp.Diff([]record.Topic{*young, *gone}, held); diff != "" {
-			t.Error(diff)
-		}
+		env.WantSame(t, "topics held", []record.Topic{*young, *gone}, held)
 	})
 	t.Run("without first posts", func(t *testing.T) {
 		held := env.Must(records.HeldTopics(t.Context(), opened, host, []string{"1"}, false))(t)
 		want := *old
 		want.BodyHTML = ""
-		if diff := cmp.Diff([]record.Topic{want}, held); diff != "" {
-			t.Error(diff)
-		}
+		env.WantSame(t, "topics held", []record.Topic{want}, held)
 	})
 	t.Run("visible ones", func(t *testing.T) {
 		for _, test := range []struct {
@@ -117,9 +104,7 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				got := env.Must(records.VisibleTopics(t.Context(), opened, host, test.since, test.except))(t)
-				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Error(diff)
-				}
+				env.WantSame(t, "topics listed", test.want, got)
 			})
 		}
 	})

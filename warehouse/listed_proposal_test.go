@@ -188,16 +188,10 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 			for i := range alone {
 				q := q
 				q.DAOID, q.Order, q.Limit = fmt.Sprintf("dao-%d", i), order, 4
-				page, err := pages.ListProposals(t.Context(), w, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				page := env.Must(pages.ListProposals(t.Context(), w, q))(t)
 				if len(page) == q.Limit {
 					q.After = new(page[1].PositionIn(order))
-					page, err = pages.ListProposals(t.Context(), w, q)
-				}
-				if err != nil {
-					t.Fatal(err)
+					page = env.Must(pages.ListProposals(t.Context(), w, q))(t)
 				}
 				alone[i] = page
 				reads = append(reads, func(ctx context.Context) (err error) {

@@ -38,9 +38,7 @@ func TestRecountOfRealData(t *testing.T) {
 	r := &recount{Pnyx: startEmpty(t), right: map[string]answer{}}
 	report := r.importFolder(t, dir)
 	r.want = <-counted
-	if err := <-failed; err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, <-failed)
 	t.Logf("%d proposals; of the ballots %d are recasts and %d of no known proposal",
 		len(r.want.polls), r.want.recasts, r.want.waiting)
 	r.settle(t)

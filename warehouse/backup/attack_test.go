@@ -38,9 +38,8 @@ func attackedStore(t *testing.T, o *backup.Options) *s3mem.Backend {
 
 func putObject(t *testing.T, memory *s3mem.Backend, key string, content []byte) {
 	t.Helper()
-	if _, err := memory.PutObject("bucket", key, map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}, bytes.NewReader(content), int64(len(content)), nil); err != nil {
-		t.Fatal(err)
-	}
+	header := map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}
+	env.Must(memory.PutObject("bucket", key, header, bytes.NewReader(content), int64(len(content)), nil))(t)
 }
 
 // TestAttackNamesOfABucketStayInTheStagingFolder adds an object beside what an incremental

@@ -111,15 +111,9 @@ func FuzzAttackUnpack(f *testing.F) {
 	} {
 		var out bytes.Buffer
 		entries := tar.NewWriter(&out)
-		if err := entries.WriteHeader(&header); err != nil {
-			f.Fatal(err)
-		}
-		if _, err := entries.Write([]byte("abc")[:header.Size]); err != nil {
-			f.Fatal(err)
-		}
-		if err := entries.Close(); err != nil {
-			f.Fatal(err)
-		}
+		env.MustDo(f, entries.WriteHeader(&header))
+		env.Must(entries.Write([]byte("abc")[:header.Size]))(f)
+		env.MustDo(f, entries.Close())
 		f.Add(out.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, archive []byte) {

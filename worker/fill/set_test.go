@@ -59,24 +59,17 @@ func newSite(t *testing.T) *site {
 	})
 	generated := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "5", "--proposals", "60",
 		"--ballots", "5000", "--largest", "2500")
-	_, err := importer.Run(t.Context(), []string{generated}, importer.Options{
+	env.Must(importer.Run(t.Context(), []string{generated}, importer.Options{
 		Warehouse: s.warehouse, BatchSize: 10_000, RejectsDir: t.TempDir(), TolerateRejects: true, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	s.publish()
 	all := query.Proposals{Order: query.ProposalsByCreation}
 	all.Limit = query.LongPage
-	if s.proposals, err = pages.ListProposals(t.Context(), s.warehouse, all); err != nil {
-		t.Fatal(err)
-	}
+	s.proposals = env.Must(pages.ListProposals(t.Context(), s.warehouse, all))(t)
 	for _, p := range s.proposals[:40] {
 		ballots := query.Ballots{Proposal: p.Key, Order: query.BallotsByPower}
 		ballots.Limit = query.LongPage
-		if s.cast[p.Key], err = pages.ListBallots(t.Context(), s.warehouse, pages.BallotSource{Ref: p.Ref}, ballots); err != nil {
-			t.Fatal(err)
-		}
+		s.cast[p.Key] = env.Must(pages.ListBallots(t.Context(), s.warehouse, pages.BallotSource{Ref: p.Ref}, ballots))(t)
 	}
 	s.change()
 	return s
@@ -84,13 +77,10 @@ func newSite(t *testing.T) *site {
 
 func (s *site) publish() {
 	s.Helper()
-	_, err := worker.NewLeader(worker.Options{
+	env.Must(worker.NewLeader(worker.Options{
 		Warehouse: s.warehouse, Store: s.store, PublishInterval: time.Second, LeaseTTL: time.Hour,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}).Settle(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	}).Settle(s.Context()))(s)
 }
 
 // change casts votes again, withdraws some and a proposal, and moves another to another DAO.
@@ -132,9 +122,7 @@ func (s *site) change() {
 	withdrawn = append(withdrawn, rewritten(s.proposals[0], s.proposals[0].SourceID, true), rewritten(s.proposals[1], other, false))
 	for _, all := range [][]record.Record{recast, withdrawn} {
 		run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-		if _, err := records.Append(s.Context(), s.warehouse, run, all); err != nil {
-			s.Fatal(err)
-		}
+		env.Must(records.Append(s.Context(), s.warehouse, run, all))(s)
 	}
 	s.publish()
 }

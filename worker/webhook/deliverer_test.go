@@ -19,22 +19,6 @@ import (
 	"pnyx/warehouse/feed"
 )
 
-func (l *lab) startDeliverer() (stop func()) {
-	l.t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(l.t.Context()))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		l.deliverer.Run(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	l.t.Cleanup(stop)
-	return stop
-}
-
 func TestWebhookGetsWhatAppearsAfterItWasAdded(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -42,7 +26,7 @@ func TestWebhookGetsWhatAppearsAfterItWasAdded(t *testing.T) {
 	in := newInbox(t, nil)
 	l.add(in.URL)
 	first := l.event("p1_a", rules.VotingStarted, 10)
-	l.startDeliverer()
+	l.run(l.deliverer.Run)
 	in.await(t, 1)
 	want := []string{first}
 	// While it runs, the feed says what is new.
@@ -173,16 +157,12 @@ func TestWebhookThatIsGoneIsTurnedOff(t *testing.T) {
 	l.pass(-time.Hour) // the clock of the worker is behind
 	l.put(l.stored(e.ID))
 	l.deliver(l.startTerm(), e.ID)
-	if got := len(in.messages()); got != 1 {
-		t.Errorf("got %d messages, want none since it was turned on", got-1)
-	}
+	env.Want(t, 1, len(in.messages()), "messages, none since it was turned on")
 	for n := range 2 {
 		env.Want(t, 2, env.Must(Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""))(t), "replay", "messages")
 		l.pass(2 * time.Hour)
 		l.deliver(l.startTerm(), e.ID)
-		if got := len(in.messages()); got != 3+2*n {
-			t.Errorf("got %d messages, want the 2 that were replayed each time", got-1)
-		}
+		env.Want(t, 3+2*n, len(in.messages()), "messages, 2 of them replayed each time")
 		const ahead = "INSERT INTO webhook_deliveries SELECT * REPLACE (version + 3600000000 AS version) FROM webhook_deliveries FINAL"
 		env.MustDo(t, l.warehouse.Conn.Exec(t.Context(), ahead)) // as if ClickHouse's clock is set back for the second
 	}
@@ -229,7 +209,7 @@ func TestHangingWebhookDelaysNoOther(t *testing.T) {
 	for i := range 5 {
 		want = append(want, l.event("p1_"+string(rune('a'+i)), rules.VotingEnded, 10-i))
 	}
-	stop := l.startDeliverer()
+	stop := l.run(l.deliverer.Run)
 	hanging.await(t, 8)
 	in.await(t, len(want))
 	env.WantSame(t, "messages", want, in.ids())
@@ -408,7 +388,7 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 func TestLongNewEndpointsAndReplaysAreFoundWhileAWorkerRuns(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.startDeliverer()
+	l.run(l.deliverer.Run)
 	in := newInbox(t, nil)
 	e := l.add(in.URL)
 	id := l.event("p1_a", rules.VotingEnded, 1)

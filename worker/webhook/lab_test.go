@@ -143,15 +143,21 @@ func (l *lab) revision() uint64 {
 func (l *lab) startTerm() *term {
 	l.t.Helper()
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
-	ctx, stop := context.WithCancel(context.WithoutCancel(l.t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { term.runRecords(ctx) })
-	running.Go(func() { term.runReads(ctx) })
-	l.t.Cleanup(func() {
-		stop()
-		running.Wait()
-	})
+	l.run(term.runRecords)
+	l.run(term.runReads)
 	return term
+}
+
+func (l *lab) run(part func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { part(ctx) })
+	stop = func() {
+		cancel()
+		running.Wait()
+	}
+	l.t.Cleanup(stop)
+	return stop
 }
 
 func (l *lab) stored(id string) accounts.Webhook {
