@@ -231,10 +231,7 @@ func agreed[S comparable](counts map[S]int, backfilling, partial, unavailable S)
 	case len(counts) > 1:
 		return partial
 	}
-	for status := range counts {
-		return status
-	}
-	return unavailable
+	return slices.Collect(maps.Keys(counts))[0] // the only one
 }
 
 func (e daoEvaluation) timelines() []governance.Timeline {
