@@ -16,8 +16,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"pnyx/backoff"
 )
 
 // ErrIntegrity reports a tarball or a library whose hash differs from the expected one.
@@ -194,11 +192,16 @@ func checkIntegrity(ctx context.Context, path, want string) error {
 // reportEvery calls f once per period with the elapsed time. The returned function stops
 // it and waits for a running f.
 func reportEvery(period time.Duration, f func(elapsed time.Duration)) (stop func()) {
-	start, done := time.Now(), make(chan struct{})
+	start, done, ticks := time.Now(), make(chan struct{}), time.Tick(period)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for !backoff.Await(context.Background(), period, done) {
-			f(time.Since(start).Round(period))
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticks:
+				f(time.Since(start).Round(period))
+			}
 		}
 	})
 	return func() { close(done); running.Wait() }
