@@ -80,18 +80,18 @@ func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version.Revision):
-		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
+		p.metrics.reads.WithLabelValues(string(r.Kind), "fresh").Inc()
 		// No later publication changed it, so it does not expire.
 		v.FreshUntil = nil
 		return v, httpcache.SourceRedis, nil
 	case err == nil && !v.Absent: // an absent subject may exist by now: wait for the fill
-		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
+		p.metrics.reads.WithLabelValues(string(r.Kind), "stale").Inc()
 		v, found := p.refresh(ctx, r, v)
 		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
 		return cache.View{}, "", apierror.Unavailable(err)
 	}
-	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
+	p.metrics.reads.WithLabelValues(string(r.Kind), "miss").Inc()
 	v, err = p.make(ctx, cache.Fill{Page: r, Kept: isKept(r.Kind)})
 	return v, httpcache.SourceFilled, err
 }
@@ -151,7 +151,7 @@ func (p *Pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error)
 	if outcome != outcomeMade {
 		span.SetError(string(outcome))
 	}
-	p.metrics.waits[outcome].Observe(time.Since(began).Seconds())
+	p.metrics.waits.WithLabelValues(string(outcome)).Observe(time.Since(began).Seconds())
 	return v, err
 }
 
@@ -226,10 +226,6 @@ const (
 	outcomeLate outcome = "late"
 )
 
-func outcomes() []outcome {
-	return []outcome{outcomeMade, outcomeShed, outcomeUnreachable, outcomeFailed, outcomeLate}
-}
-
 // fillOutcome classifies an error of pages.await.
 func fillOutcome(err error) outcome {
 	switch {
@@ -245,34 +241,28 @@ func fillOutcome(err error) outcome {
 	return outcomeUnreachable
 }
 
-// pageRead is a kind of page, and the result of reading one: fresh, stale or miss.
-type pageRead struct {
-	kind  query.Kind
-	found string
-}
-
 type pageMetrics struct {
-	reads   map[pageRead]prometheus.Counter
+	reads   *prometheus.CounterVec
 	waiters prometheus.Gauge
-	waits   map[outcome]prometheus.Observer
+	waits   *prometheus.HistogramVec
 }
 
+// newPageMetrics makes all series, so that they are shown before the first page is read.
 func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	m := pageMetrics{
-		reads: map[pageRead]prometheus.Counter{}, waits: map[outcome]prometheus.Observer{},
+		reads: telemetry.Counters(registerer, "pnyx_page_reads_total",
+			"Pages read, by kind and result: fresh, stale or miss.", "kind", "found"),
 		waiters: telemetry.Gauge(registerer, "pnyx_fill_waiters", "Requests on this node that wait for a fill."),
+		waits: telemetry.Histograms(registerer,
+			telemetry.Latency("pnyx_fill_wait_seconds", "Time that this node waited for fills, by outcome: made, shed, unreachable, failed, late."), "outcome"),
 	}
-	reads := telemetry.Counters(registerer, "pnyx_page_reads_total",
-		"Pages read, by kind and result: fresh, stale or miss.", "kind", "found")
 	for _, kind := range PageKinds() {
 		for _, found := range []string{"fresh", "stale", "miss"} {
-			m.reads[pageRead{kind, found}] = reads.WithLabelValues(string(kind), found)
+			m.reads.WithLabelValues(string(kind), found)
 		}
 	}
-	waits := telemetry.Histograms(registerer,
-		telemetry.Latency("pnyx_fill_wait_seconds", "Time that this node waited for fills, by outcome: made, shed, unreachable, failed, late."), "outcome")
-	for _, outcome := range outcomes() {
-		m.waits[outcome] = waits.WithLabelValues(string(outcome))
+	for _, outcome := range []outcome{outcomeMade, outcomeShed, outcomeUnreachable, outcomeFailed, outcomeLate} {
+		m.waits.WithLabelValues(string(outcome))
 	}
 	return m
 }
