@@ -34,9 +34,9 @@ type changeTail struct {
 	// draining is closed when the node answers those who wait.
 	draining chan struct{}
 	// waiting is how many requests wait, and maxWaiting how many may.
-	waiting    atomic.Int64
-	maxWaiting int64
-	metrics    changeMetrics
+	waiting                atomic.Int64
+	maxWaiting             int64
+	woken, refused, failed prometheus.Counter
 
 	mu sync.Mutex
 	// slice has the rows after its place First, and where the stream ends. It is of no use unless following is
@@ -47,23 +47,16 @@ type changeTail struct {
 	grown chan struct{}
 }
 
-type changeMetrics struct {
-	waiting prometheus.Gauge
-	woken   prometheus.Counter
-	refused prometheus.Counter
-	errors  prometheus.Counter
-}
-
 func newChangeTail(store *cache.Store, drop func(...cache.Tag), registerer prometheus.Registerer) *changeTail {
-	return &changeTail{
+	t := &changeTail{
 		store: store, drop: drop, draining: make(chan struct{}), grown: make(chan struct{}), maxWaiting: maxWaiting,
-		metrics: changeMetrics{
-			waiting: telemetry.Gauge(registerer, "pnyx_changes_waiting", "Requests that wait for changes, and streams of changes."),
-			woken:   telemetry.Counter(registerer, "pnyx_changes_woken_total", "Wake-ups of requests and streams that wait for changes."),
-			refused: telemetry.Counter(registerer, "pnyx_changes_refused_total", "Requests that were not held because too many wait."),
-			errors:  telemetry.Counter(registerer, "pnyx_changes_follow_errors_total", "Reads of the end of the stream of changes that failed."),
-		},
+		woken:   telemetry.Counter(registerer, "pnyx_changes_woken_total", "Wake-ups of requests and streams that wait for changes."),
+		refused: telemetry.Counter(registerer, "pnyx_changes_refused_total", "Requests that were not held because too many wait."),
+		failed:  telemetry.Counter(registerer, "pnyx_changes_follow_errors_total", "Reads of the end of the stream of changes that failed."),
 	}
+	telemetry.GaugeFunc(registerer, "pnyx_changes_waiting", "Requests that wait for changes, and streams of changes.",
+		func() float64 { return float64(t.waiting.Load()) })
+	return t
 }
 
 // poll reads what was added, after a publication and from time to time, while a caller waits, if Redis can be
@@ -90,7 +83,7 @@ func (t *changeTail) poll(ctx context.Context) {
 			}
 			return
 		case err != nil:
-			t.metrics.errors.Inc()
+			t.failed.Inc()
 			return
 		case !following, slice.State.ChangesEpoch != epoch, last.Before(slice.First):
 			slice.First, slice.Rows = slice.Last, nil
@@ -114,7 +107,7 @@ func (t *changeTail) set(slice cache.ChangeSlice, following bool) {
 func (t *changeTail) wake() {
 	close(t.grown)
 	t.grown = make(chan struct{})
-	t.metrics.woken.Add(float64(t.waiting.Load()))
+	t.woken.Add(float64(t.waiting.Load()))
 }
 
 // growth returns a channel that is closed when there are further rows than those read after the call.
@@ -128,14 +121,10 @@ func (t *changeTail) growth() <-chan struct{} {
 func (t *changeTail) enter() (leave func(), err error) {
 	if t.waiting.Add(1) > t.maxWaiting {
 		t.waiting.Add(-1)
-		t.metrics.refused.Inc()
+		t.refused.Inc()
 		return nil, apierror.TooManyWaiting()
 	}
-	t.metrics.waiting.Inc()
-	return func() {
-		t.waiting.Add(-1)
-		t.metrics.waiting.Dec()
-	}, nil
+	return func() { t.waiting.Add(-1) }, nil
 }
 
 // add adds rows and wakes all that wait, once the node's own copies of what they name are dropped.
