@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"reflect"
@@ -254,7 +255,7 @@ func (r *Route) belongsTo(name string) string {
 	return " here, and use " + path
 }
 
-// nameMeant completes the problem with an unknown parameter: it names the meant one, with the value if valid.
+// nameMeant completes the problem with an unknown parameter, which names the meant one: with the value if valid.
 func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Problem {
 	meant := param.MeantParameter(name, r.queryNames())
 	if meant == "" {
@@ -263,20 +264,14 @@ func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Pro
 		}
 		return problem
 	}
-	problem.Message = param.NoParameter + ", did you mean " + meant + "?"
-	problem.Fix = "use " + meant + " instead"
 	i := slices.IndexFunc(r.Params, func(p param.Param) bool { return p.Name == meant })
 	if one := r.Params[i]; one.Kind != param.Cursor && plainValue.MatchString(given) {
-		if value := param.MeantValue(given, one.Enum); value != "" {
-			given = value
+		given = cmp.Or(param.MeantValue(given, one.Enum), given)
+		if _, wrong := one.Read(map[string]string{meant: given}); wrong != nil {
+			problem.Given, problem.Fix = given, problem.Fix+", with "+one.Allowed()
+		} else {
+			problem.Fix = "use " + meant + "=" + given + " instead"
 		}
-		if _, problem := one.Read(map[string]string{meant: given}); problem != nil {
-			return &param.Problem{
-				Parameter: name, Given: given, Message: param.NoParameter + ", did you mean " + meant + "?",
-				Allowed: param.AllowedNames(r.queryNames()), Fix: "use " + meant + " instead, with " + one.Allowed(),
-			}
-		}
-		problem.Fix = "use " + meant + "=" + given + " instead"
 	}
 	return problem
 }
