@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/telemetry"
@@ -39,10 +40,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	subscription.Go(func() {
 		w.store.Subscribe(ctx, func(n cache.Notification) {
 			w.receive(n)
-			select {
-			case notified <- struct{}{}:
-			default:
-			}
+			backoff.Wake(notified)
 		})
 	})
 	ticker := time.NewTicker(pollInterval)
