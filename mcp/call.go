@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -23,7 +22,6 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"pnyx/governance"
-	"pnyx/telemetry"
 )
 
 type call struct {
@@ -59,13 +57,9 @@ func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 // perform runs a call, and notes its outcome.
 func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	began := time.Now()
-	var span telemetry.Span
-	if s.options.Tracer != nil {
-		var ctx context.Context
-		ctx, span = s.options.Tracer.Start(c.UserContext(), "tool "+called.tool.Name, trace.SpanKindInternal)
-		defer span.End()
-		c.SetUserContext(ctx)
-	}
+	ctx, span := s.options.Tracer.Start(c.UserContext(), "tool "+called.tool.Name, trace.SpanKindInternal)
+	defer span.End()
+	c.SetUserContext(ctx)
 	called.reader = s.options.Node.NewReader(c)
 	answered, err := called.run()
 	var code apierror.Code
@@ -159,12 +153,13 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 		return nil, nil, false
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		text, given1, ok := textOf(values[name], takesList(name, params))
+		one := paramOf(name, params)
+		text, given1, ok := textOf(values[name], one.Kind == param.EnumList)
 		switch {
 		case !ok:
-			problems = append(problems, problemWith(name, params))
+			problems = append(problems, problemWith(one))
 		case given1:
-			if text, given1 = asWritten(text, name, params); given1 {
+			if text, given1 = asWritten(text, one); given1 {
 				given[name] = text
 			}
 		}
@@ -172,8 +167,12 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 	return given, problems, true
 }
 
-func takesList(name string, params []param.Param) bool {
-	return slices.ContainsFunc(params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
+// paramOf returns the parameter with a name; for an unknown one, one without a kind.
+func paramOf(name string, params []param.Param) param.Param {
+	if at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name }); at >= 0 {
+		return params[at]
+	}
+	return param.Param{Name: name}
 }
 
 // textOf returns the text of a value. A list is joined by commas; it has one element unless many. null is not
@@ -199,12 +198,8 @@ func textOf(value json.RawMessage, many bool) (text string, given, ok bool) {
 
 // asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
 // as the text of its JSON. An empty list is not given, unless there is a default that it replaces.
-func asWritten(text, name string, params []param.Param) (wanted string, given bool) {
-	at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name })
-	if at < 0 {
-		return text, true
-	}
-	switch params[at].Kind {
+func asWritten(text string, as param.Param) (wanted string, given bool) {
+	switch as.Kind {
 	case param.Integer:
 		number, err := decimal.NewFromString(text)
 		if err == nil && number.Exponent() >= -maxZeros && number.Exponent() <= maxZeros && number.IsInteger() {
@@ -213,7 +208,7 @@ func asWritten(text, name string, params []param.Param) (wanted string, given bo
 	case param.EnumList:
 		var list []string
 		if json.Unmarshal([]byte(text), &list) == nil && list != nil {
-			return strings.Join(list, ","), len(list) > 0 || params[at].Default != ""
+			return strings.Join(list, ","), len(list) > 0 || as.Default != ""
 		}
 		return strings.ReplaceAll(text, ", ", ","), true
 	case param.Boolean:
@@ -227,12 +222,10 @@ func asWritten(text, name string, params []param.Param) (wanted string, given bo
 const maxZeros = 20
 
 // problemWith is the problem with an argument that is no text, number, boolean or list.
-func problemWith(name string, params []param.Param) param.Problem {
-	problem := param.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
-	for _, one := range params {
-		if one.Name == name {
-			problem.Allowed = one.Allowed()
-		}
+func problemWith(one param.Param) param.Problem {
+	problem := param.Problem{Parameter: one.Name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
+	if one.Kind != "" {
+		problem.Allowed = one.Allowed()
 	}
 	return problem
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -281,12 +282,7 @@ func nameProblem(body []byte) string {
 	params, inParams := distinct(message["params"], "protocolVersion", "name", "uri", "arguments", "_meta")
 	_, inMeta := distinct(params["_meta"], metaVersion, metaCapabilities, metaPayment)
 	_, inArguments := distinct(params["arguments"])
-	for _, found := range []string{problem, inParams, inMeta, inArguments} {
-		if found != "" {
-			return found
-		}
-	}
-	return ""
+	return cmp.Or(problem, inParams, inMeta, inArguments)
 }
 
 // distinct returns the members of an object, and the problem if two have one name, or a known name is not written
@@ -350,11 +346,8 @@ func EncodeHeader(text string) string {
 func decodeHeader(value string) string {
 	inner, is := strings.CutPrefix(value, base64Begin)
 	inner, ends := strings.CutSuffix(inner, base64End)
-	if !is || !ends {
-		return value
-	}
 	text, err := base64.StdEncoding.DecodeString(inner)
-	if err != nil {
+	if !is || !ends || err != nil {
 		return value
 	}
 	return string(text)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -21,24 +22,18 @@ const metaRoom = param.MaxCursorBytes + 1<<10
 // shape is which members of an object are kept: by key, all of the value for nil.
 type shape map[string]shape
 
-func (s shape) append(out, object []byte) []byte {
-	if s == nil || len(object) == 0 || object[0] != '{' {
-		return append(out, object...)
+// of returns an object with the members that are kept, and any other value as it is.
+func (s shape) of(value []byte) []byte {
+	if s == nil || !bytes.HasPrefix(value, []byte("{")) {
+		return value
 	}
-	out = append(out, '{')
-	begin := len(out)
-	for key, value := range members(object) {
-		inner, keeps := s[key]
-		if !keeps {
-			continue
+	var kept object
+	for key, member := range members(value) {
+		if inner, keeps := s[key]; keeps {
+			kept.add(key, inner.of(member))
 		}
-		if len(out) > begin {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, '"'), key...), '"', ':')
-		out = inner.append(out, value)
 	}
-	return append(out, '}')
+	return kept.end()
 }
 
 func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
@@ -48,7 +43,7 @@ func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
 		if count > 0 {
 			array = append(array, ',')
 		}
-		array = s.append(array, row)
+		array = append(array, s.of(row)...)
 		if len(array)+1 > room {
 			return append(array[:end], ']'), count
 		}

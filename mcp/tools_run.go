@@ -224,7 +224,7 @@ func conciseEvidence(evidence []byte) []byte {
 		if len(dossier) > len(counts) {
 			intelligence["sourceRefs"] = nil // findings name them
 		}
-		evidence = shape{"qualityFlags": nil, "warnings": nil, "intelligence": intelligence}.append(nil, evidence)
+		evidence = shape{"qualityFlags": nil, "warnings": nil, "intelligence": intelligence}.of(evidence)
 		if len(evidence) <= maxEvidence {
 			break
 		}
