@@ -3,7 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +30,10 @@ its data has votes that are open today, as with serve --demo.`,
 			if options.Now, err = parseNow(now); err != nil {
 				return err
 			}
-			summary, err := demo.Write(cmd.Context(), options, progressPrinter())
+			var written atomic.Int64
+			stop := showProgress(func() string { return fmt.Sprintf("%d of %d ballots", written.Load(), options.Ballots) })
+			summary, err := demo.Write(cmd.Context(), options, func(done, _ int64) { written.Store(done) })
+			stop()
 			if err != nil {
 				return err
 			}
@@ -59,16 +62,4 @@ func parseNow(text string) (time.Time, error) {
 		return time.Time{}, errors.New("--now: want an RFC 3339 time, as in 2026-01-31T00:00:00Z, or today")
 	}
 	return moment, nil
-}
-
-// progressPrinter prints at most once in two seconds. It is not safe for concurrent use.
-func progressPrinter() func(done, total int64) {
-	last := time.Now()
-	return func(done, total int64) {
-		if time.Since(last) < 2*time.Second {
-			return
-		}
-		last = time.Now()
-		fmt.Fprintf(os.Stderr, "%d of %d ballots\n", done, total)
-	}
 }
