@@ -25,11 +25,12 @@ type upstreams struct {
 
 	contact sources.Text
 	client  *fetch.Client
-	made    map[string]madeUpstream
+	// made are the upstreams of the file, and before those of the file before it, by id.
+	made, before map[string]madeUpstream
 }
 
 type madeUpstream struct {
-	settings any
+	settings []any
 	upstream follow.Upstream
 }
 
@@ -42,28 +43,26 @@ func (u *upstreams) of(file sources.File) []follow.Upstream {
 			Logger:    u.logger, Metrics: u.metrics,
 		})
 	}
-	made := map[string]madeUpstream{}
-	add := func(id string, settings any, build func() follow.Upstream) {
-		before, known := u.made[id]
-		if !known || !reflect.DeepEqual(before.settings, settings) {
-			before = madeUpstream{settings, build()}
-		}
-		made[id] = before
-	}
-	u.addChains(file, add)
-	u.addHub(file, add)
-	u.addForums(file, add)
-	u.addTally(file, add)
-	u.made = made
-	all := make([]follow.Upstream, 0, len(made))
-	for _, id := range slices.Sorted(maps.Keys(made)) {
-		all = append(all, made[id].upstream)
+	u.made, u.before = map[string]madeUpstream{}, u.made
+	u.addChains(file)
+	u.addHub(file)
+	u.addForums(file)
+	u.addTally(file)
+	all := make([]follow.Upstream, 0, len(u.made))
+	for _, id := range slices.Sorted(maps.Keys(u.made)) {
+		all = append(all, u.made[id].upstream)
 	}
 	return all
 }
 
-// addUpstream adds an upstream, which build makes where its settings are new.
-type addUpstream func(id string, settings any, build func() follow.Upstream)
+// add adds an upstream, which build makes where its settings are new.
+func (u *upstreams) add(id string, settings []any, build func() follow.Upstream) {
+	one, known := u.before[id]
+	if !known || !reflect.DeepEqual(one.settings, settings) {
+		one = madeUpstream{settings, build()}
+	}
+	u.made[id] = one
+}
 
 // host returns the host of an address. perMinute is its pace, or 0 for the default.
 func (u *upstreams) host(address sources.Address, perMinute sources.Number, usual fetch.Pace) *fetch.Host {
@@ -84,26 +83,22 @@ const (
 	nameChain    = 1
 )
 
-func (u *upstreams) addChains(file sources.File, add addUpstream) {
+func (u *upstreams) addChains(file sources.File) {
+	spaces := file.Spaces()
 	for id, settings := range file.Chains {
-		governors := file.Governors(id)
+		clock, governors, tokens := file.Chains[settings.ClockChain], file.Governors(id), file.Tokens(id)
 		if len(governors) == 0 {
 			continue
 		}
-		all := struct {
-			chain, clock   sources.Chain
-			governors      []sources.Governor
-			tokens, spaces []string
-		}{settings, file.Chains[settings.ClockChain], governors, file.Tokens(id), file.Spaces()}
-		add(string(id), all, func() follow.Upstream {
+		u.add(string(id), []any{settings, clock, governors, tokens, spaces}, func() follow.Upstream {
 			o := chain.Options{
-				ChainID: id.Number(), Endpoints: u.endpoints(all.chain),
-				ClockChainID: settings.ClockChain.Number(), ClockEndpoints: u.endpoints(all.clock),
+				ChainID: id.Number(), Endpoints: u.endpoints(settings),
+				ClockChainID: settings.ClockChain.Number(), ClockEndpoints: u.endpoints(clock),
 				Finality: uint64(settings.Finality), Interval: time.Duration(settings.PollInterval),
-				Logger: u.logger, Metrics: u.metrics, Delegations: true, Tokens: all.tokens,
+				Logger: u.logger, Metrics: u.metrics, Delegations: true, Tokens: tokens,
 			}
-			if len(all.spaces) > 0 {
-				o.Registries = []chain.Registry{{Address: snapshotRegistry, Spaces: all.spaces}}
+			if len(spaces) > 0 {
+				o.Registries = []chain.Registry{{Address: snapshotRegistry, Spaces: spaces}}
 			}
 			if o.ChainID == nameChain {
 				o.NameRegistry = nameRegistry
@@ -127,30 +122,24 @@ func (u *upstreams) endpoints(c sources.Chain) (hosts []*fetch.Host) {
 	return hosts
 }
 
-func (u *upstreams) addHub(file sources.File, add addUpstream) {
-	settings := struct {
-		sources.Hub
-		spaces []string
-	}{Hub: file.Snapshot}
-	settings.spaces = file.Spaces()
-	if len(settings.spaces) == 0 {
+func (u *upstreams) addHub(file sources.File) {
+	settings, spaces := file.Snapshot, file.Spaces()
+	if len(spaces) == 0 {
 		return
 	}
 	address := cmp.Or(settings.URL, "https://hub.snapshot.org/graphql")
-	add("snapshot:"+address.URL().Host, settings, func() follow.Upstream {
+	u.add("snapshot:"+address.URL().Host, []any{settings, spaces}, func() follow.Upstream {
 		pace := hub.Pace(settings.APIKey != "")
-		return &hub.Hub{
-			Host: u.host(address, settings.Rate, pace), APIKey: string(settings.APIKey), Spaces: settings.spaces, Logger: u.logger,
-		}
+		return &hub.Hub{Host: u.host(address, settings.Rate, pace), APIKey: string(settings.APIKey), Spaces: spaces, Logger: u.logger}
 	})
 }
 
-func (u *upstreams) addForums(file sources.File, add addUpstream) {
+func (u *upstreams) addForums(file sources.File) {
 	for _, dao := range file.DAOs {
 		for _, name := range dao.Forums {
 			settings := file.Forums[name]
 			address := cmp.Or(settings.URL, sources.Address("https://"+name))
-			add("discourse:"+string(name), settings, func() follow.Upstream {
+			u.add("discourse:"+string(name), []any{settings}, func() follow.Upstream {
 				return &forum.Forum{
 					Name: string(name), Host: u.host(address, settings.Rate, forum.Pace(settings.APIKey != "")),
 					Key: string(settings.APIKey), User: string(settings.APIUser), AddressField: string(settings.AddressField),
@@ -160,23 +149,19 @@ func (u *upstreams) addForums(file sources.File, add addUpstream) {
 	}
 }
 
-func (u *upstreams) addTally(file sources.File, add addUpstream) {
-	settings := struct {
-		sources.Tally
-		slugs []string
-	}{Tally: file.Tally}
+func (u *upstreams) addTally(file sources.File) {
+	settings := file.Tally
+	var slugs []string
 	for _, dao := range file.DAOs {
 		for _, slug := range dao.Tally {
-			settings.slugs = append(settings.slugs, string(slug))
+			slugs = append(slugs, string(slug))
 		}
 	}
-	if len(settings.slugs) == 0 {
+	if len(slugs) == 0 {
 		return
 	}
 	address := cmp.Or(settings.URL, "https://api.tally.xyz/query")
-	add("tally:"+address.URL().Host, settings, func() follow.Upstream {
-		return &tally.Tally{
-			Host: u.host(address, settings.Rate, tally.Pace()), APIKey: string(settings.APIKey), Slugs: settings.slugs,
-		}
+	u.add("tally:"+address.URL().Host, []any{settings, slugs}, func() follow.Upstream {
+		return &tally.Tally{Host: u.host(address, settings.Rate, tally.Pace()), APIKey: string(settings.APIKey), Slugs: slugs}
 	})
 }
