@@ -1,10 +1,8 @@
 package reference
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed" // headers.json
-	"encoding/json"
 	"fmt"
 	"path"
 	"reflect"
@@ -34,15 +32,11 @@ func OpenAPI(node Node) ([]byte, error) {
 
 // compactOpenAPI returns OpenAPI without white space.
 func compactOpenAPI(node Node) ([]byte, error) {
-	text, err := OpenAPI(node)
+	document, err := describeAPI(node)
 	if err != nil {
 		return nil, err
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil {
-		return nil, fmt.Errorf("compact the OpenAPI document: %w", err)
-	}
-	return compact.Bytes(), nil
+	return governance.JSON(document)
 }
 
 func describeAPI(node Node) (*openapi.Document, error) {
