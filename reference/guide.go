@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"regexp"
@@ -148,13 +147,9 @@ func (g Guide) page() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var content bytes.Buffer
-	if err := converter(parser.WithAutoHeadingID()).Convert([]byte(text), &content); err != nil {
-		return nil, fmt.Errorf("render the guide %s: %w", g.Name, err)
-	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 	return renderText(page.Page{Title: title, Description: "A guide: " + g.About + ".", Data: map[string]any{
-		"Content": template.HTML(scrollTables(content.String())), "Markdown": g.Path() + ".md", //nolint:gosec // of our Markdown, without HTML
+		"Content": markdownHTML(text, parser.WithAutoHeadingID()), "Markdown": g.Path() + ".md",
 	}})
 }
 
@@ -207,13 +202,12 @@ func converter(options ...parser.Option) goldmark.Markdown {
 }
 
 // markdownHTML returns a text of ours as HTML. Wide tables scroll.
-func markdownHTML(text string) template.HTML {
+func markdownHTML(text string, options ...parser.Option) template.HTML {
 	var page strings.Builder
-	if err := converter().Convert([]byte(text), &page); err != nil {
+	if err := converter(options...).Convert([]byte(text), &page); err != nil {
 		panic(err) // a Builder takes everything
 	}
-	tables := strings.NewReplacer("<table>", `<div class="scroll"><table>`, "</table>", "</table></div>")
-	return template.HTML(tables.Replace(page.String())) //nolint:gosec // of our Markdown, without HTML
+	return template.HTML(scrollTables(page.String())) //nolint:gosec // of our Markdown, without HTML
 }
 
 // inlineHTML returns one paragraph of ours as HTML, without a paragraph around it.

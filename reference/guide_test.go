@@ -59,7 +59,7 @@ func TestMarkdownBecomesHTML(t *testing.T) {
 		"markup":      {"<script>", "<p>&lt;script&gt;</p>\n"},
 		"a table": {
 			"| a | b |\n|---|---|\n| `1` | 2 |",
-			"<div class=\"scroll\"><table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>1</code></td>\n<td>2</td>\n</tr>\n</tbody>\n</table></div>\n",
+			"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table 1\"><table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>1</code></td>\n<td>2</td>\n</tr>\n</tbody>\n</table></div>\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
