@@ -21,20 +21,13 @@ func project(t *testing.T) *types.Project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := options.LoadProject(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return loaded
+	return must(options.LoadProject(t.Context()))(t)
 }
 
 // secrets returns what make secrets writes, at first and beside what is there.
 func secrets(t *testing.T) []string {
 	t.Helper()
-	makefile, err := filepath.Abs("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must(filepath.Abs("../../Makefile"))(t)
 	path, kept, made := filepath.Join(t.TempDir(), ".env"), "", ""
 	for range 2 {
 		if out, err := exec.CommandContext(t.Context(), "make", "-C", filepath.Dir(path), "-f", makefile, "secrets").CombinedOutput(); err != nil {
@@ -69,10 +62,7 @@ func TestComposeFitsItsSchema(t *testing.T) {
 // TestAttackComposeHasNoSecretThatEverybodyKnows: a default stands in a public repository.
 func TestAttackComposeHasNoSecretThatEverybodyKnows(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../compose.yaml"))(t)
 	for _, use := range regexp.MustCompile(`\$\{[^}]*\}`).FindAllString(string(text), -1) {
 		if !strings.Contains(use, ":?") {
 			t.Errorf("%s has a default, want it to be required", use)
@@ -88,10 +78,7 @@ func TestAttackComposeHasNoSecretThatEverybodyKnows(t *testing.T) {
 		known[secret] = true
 	}
 	for left := range made {
-		options, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithEnv(slices.Delete(slices.Clone(made), left, left+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		options := must(cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithEnv(slices.Delete(slices.Clone(made), left, left+1))))(t)
 		if _, err := options.LoadProject(t.Context()); err == nil || !strings.Contains(err.Error(), "make secrets") {
 			t.Errorf("without %s: got %v, want what to do", made[left], err)
 		}

@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
-	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/yaml"
 )
 
@@ -23,10 +22,7 @@ const k8s = ".."
 var update = flag.Bool("update", false, "write the templates of the chart")
 
 func TestTheTemplatesAreMadeOfTheManifests(t *testing.T) {
-	made, err := templates(k8s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(templates(k8s))(t)
 	folder := filepath.Join(k8s, "chart", "templates")
 	if *update {
 		if err := os.RemoveAll(folder); err != nil {
@@ -107,11 +103,7 @@ func plain(value any) any {
 // files returns the texts that the chart makes of values, in a namespace.
 func files(t *testing.T, namespace, values string) map[string]string {
 	t.Helper()
-	made, err := rendered(namespace, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return must(rendered(namespace, values))(t)
 }
 
 func rendered(namespace, values string) (map[string]string, error) {
@@ -148,18 +140,9 @@ func render(t *testing.T, namespace, values string) objects {
 
 func built(t *testing.T, pairs ...string) objects {
 	t.Helper()
-	var resources resmap.ResMap
-	resources, err := production(k8s, pairs...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := objects{}
-	for _, resource := range resources.Resources() {
-		text, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found.add(t, string(text))
+	for _, resource := range edited(t, pairs...).Resources() {
+		found.add(t, string(must(resource.AsYAML())(t)))
 	}
 	return found
 }

@@ -29,10 +29,7 @@ func images(t *testing.T) map[string][]string {
 	named := regexp.MustCompile(`(?m)^\s*(?:- )?(?:\{name: [^,]*, )?(?:image:|newName:|FROM(?: --\S+)*)\s+([^\s,}]+)`)
 	found := map[string][]string{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))(t)
 		stages := map[string]bool{"scratch": true}
 		for _, stage := range regexp.MustCompile(`(?m)^FROM .* AS (\S+)$`).FindAllStringSubmatch(string(text), -1) {
 			stages[stage[1]] = true

@@ -34,24 +34,27 @@ func overlays() []string {
 	return []string{"dev", "production"}
 }
 
+// must returns what ends a test for an error, and otherwise returns the value that came with it.
+func must[Value any](value Value, err error) func(*testing.T) Value {
+	return func(t *testing.T) Value {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
 // build is kustomize's output for an overlay.
 func build(t *testing.T, overlay string) resmap.ResMap {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return built
+	return must(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay))(t)
 }
 
 // edited is kustomize's output for production with an edited kustomization.yaml.
 func edited(t *testing.T, pairs ...string) resmap.ResMap {
 	t.Helper()
-	built, err := production(k8s, pairs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return built
+	return must(production(k8s, pairs...))(t)
 }
 
 func decode(t *testing.T, overlay string) []runtime.Object {
@@ -75,10 +78,7 @@ func typed(t *testing.T, built resmap.ResMap) []runtime.Object {
 		json.SerializerOptions{Yaml: true, Strict: true})
 	var objects []runtime.Object
 	for _, resource := range built.Resources() {
-		text, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(resource.AsYAML())(t)
 		object, _, err := decoder.Decode(text, nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", resource.CurId(), err)
@@ -196,31 +196,16 @@ func TestNamesOfWorkloadsAreNamesOfHosts(t *testing.T) {
 
 // Production in another namespace has to leave no trace of the usual one.
 func TestAnotherNamespaceIsOneLine(t *testing.T) {
-	dir := t.TempDir()
-	here, err := filepath.Abs("../overlays/production")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
-	base, err := filepath.Rel(dir, here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(filepath.EvalSymlinks(t.TempDir()))(t)
+	here := must(filepath.Abs("../overlays/production"))(t)
+	base := must(filepath.Rel(dir, here))(t)
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("namespace: gov\nresources: ["+base+"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir))(t)
 	usual := regexp.MustCompile(`namespace"?\s*[:=]~?\s*"?pnyx\b`)
 	for _, resource := range built.Resources() {
-		text, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(resource.AsYAML())(t)
 		if trace := usual.Find(text); trace != nil {
 			t.Errorf("%s: got %q, want nothing of the usual namespace", resource.CurId(), trace)
 		}
@@ -241,10 +226,7 @@ func TestTheAlertsInTheClusterAreThoseThatAreTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := os.ReadFile("../components/monitoring/rules.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wrapped := must(os.ReadFile("../components/monitoring/rules.yaml"))(t)
 	_, spec, _ := strings.Cut(string(wrapped), "\nspec:\n")
 	var indented bytes.Buffer
 	for line := range strings.Lines(string(rules)) {

@@ -242,10 +242,7 @@ func TestAttackPublicAddressesAreNoOthers(t *testing.T) {
 // isPublic reports whether a network is more than one of the private ones.
 func isPublic(t *testing.T, cidr string) bool {
 	t.Helper()
-	network, err := netip.ParsePrefix(cidr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := must(netip.ParsePrefix(cidr))(t)
 	return !network.Addr().IsPrivate() && network.Bits() < placed
 }
 

@@ -21,10 +21,7 @@ import (
 // selects reports whether a selector takes pods with some labels.
 func selects(t *testing.T, selector metav1.LabelSelector, of map[string]string) bool {
 	t.Helper()
-	parsed, err := metav1.LabelSelectorAsSelector(&selector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(metav1.LabelSelectorAsSelector(&selector))(t)
 	return parsed.Matches(labels.Set(of))
 }
 
@@ -81,10 +78,7 @@ func TestEveryConfigMapAndAccountThatIsNamedExists(t *testing.T) {
 }
 
 func TestEverySecretThatIsNamedIsMadeInTheDocumentation(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/production.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := must(os.ReadFile("../../docs/production.md"))(t)
 	want := func(of, name, key string) {
 		t.Helper()
 		made := regexp.MustCompile(`create secret (generic|tls) ` + name + `(?s:[^\n]*(\\\n[^\n]*)*)` + key)

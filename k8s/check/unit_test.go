@@ -13,10 +13,7 @@ func TestTheUnitOfSystemdIsValidAndHardened(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("no systemd-analyze: the unit of systemd is not checked")
 	}
-	text, err := os.ReadFile("../../systemd/pnyx.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../systemd/pnyx.service"))(t)
 	unit := filepath.Join(t.TempDir(), "pnyx.service")
 	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/pnyx", "/bin/true")), 0o600); err != nil {
 		t.Fatal(err)
