@@ -291,7 +291,7 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *ren
 // getAnswer returns the node's own copy of an answer, or one made of what the cache holds.
 func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rendered, error) {
 	s.queried, s.layer = true, httpcache.LayerLocal
-	if copied, ok := a.local.answers.GetIfPresent(r.Name); ok {
+	if copied, ok := a.local.get(r.Name); ok {
 		return copied, nil
 	}
 	// Nothing waits before this line, so that a hit needs no deadline.

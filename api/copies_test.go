@@ -25,7 +25,7 @@ func (c testCopies) keep(key string, begun uint64, tags ...cache.Tag) {
 }
 
 func (c testCopies) has(key string) bool {
-	_, found := c.answers.GetIfPresent(key)
+	_, found := c.get(key)
 	return found
 }
 

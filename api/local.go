@@ -41,6 +41,10 @@ func newLocalCopies(maxBytes uint64, ttl time.Duration) *localCopies {
 	}
 }
 
+func (l *localCopies) get(key string) (*rendered, bool) {
+	return l.answers.GetIfPresent(key)
+}
+
 // begin returns what set needs to know of the time before an answer is read.
 func (l *localCopies) begin() (drops uint64) {
 	l.mu.Lock()
