@@ -198,18 +198,14 @@ func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
 
 // Length returns how many requests are in the longest queue of the kinds.
 func (s Fills) Length(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
-	ctx, cancel := s.store.conn.WithTimeout(ctx)
-	defer cancel()
-	lengths, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, key := range fillQueueKeys(kinds) {
-			pipe.LLen(ctx, key)
+	lengths := make([]*redis.IntCmd, len(kinds))
+	err = Pipelined(ctx, s.store.conn, func(pipe redis.Pipeliner) {
+		for i, key := range fillQueueKeys(kinds) {
+			lengths[i] = pipe.LLen(ctx, key)
 		}
-		return nil
 	})
 	for _, length := range lengths {
-		if length, is := length.(*redis.IntCmd); is {
-			longest = max(longest, length.Val())
-		}
+		longest = max(longest, length.Val())
 	}
 	return longest, WrapError(err)
 }
