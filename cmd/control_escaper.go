@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -59,8 +60,7 @@ func appendEscaped(to, text []byte, r rune) []byte {
 	switch {
 	case r == '\n' || r == '\t':
 	case r == utf8.RuneError && len(text) == 1:
-		const digits = "0123456789abcdef"
-		return append(to, '\\', 'x', digits[text[0]>>4], digits[text[0]&15])
+		return fmt.Appendf(to, `\x%02x`, text[0])
 	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
 		quoted := strconv.QuoteRuneToASCII(r)
 		return append(to, quoted[1:len(quoted)-1]...)

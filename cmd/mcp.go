@@ -160,17 +160,14 @@ func (p *mcpPipe) call(ctx context.Context, line []byte) error {
 	var message mcpMessage
 	_ = json.Unmarshal(line, &message) // a field of another type is for the node to refuse
 	answer, err := p.post(ctx, line, message)
-	isNotification := message.Method != "" && message.ID == nil
-	if isNotification && err != nil {
+	switch isNotification := message.Method != "" && message.ID == nil; {
+	case isNotification && err != nil:
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "notification failed", slog.String("method", message.Method), slog.Any("error", err))
-	}
-	switch {
-	case isNotification:
 		return nil
 	case err != nil:
 		return p.writeError(message.ID, mcp.CodeInternal, err)
-	case len(answer) == 0:
-		return nil // to an answer of the client
+	case isNotification, len(answer) == 0: // nothing is said to an answer of the client
+		return nil
 	}
 	return p.write(answer)
 }
