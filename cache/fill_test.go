@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -28,14 +27,10 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 		end  cache.QueueEnd
 		want query.Voter
 	}{{cache.Newest, "third"}, {cache.Oldest, "first"}, {cache.Oldest, "second"}} {
-		got, err := store.Fills().Dequeue(t.Context(), []query.Kind{query.KindProfile}, c.end, one, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := env.Must(store.Fills().Dequeue(t.Context(), []query.Kind{query.KindProfile}, c.end, one, time.Second))(t)
 		var page query.Profile
-		if err := errors.Join(err, got[0].Page.Decode(&page)); err != nil || page.Voter != c.want {
-			t.Errorf("the %s: got %s (%v), want %s", c.end, page.Voter, err, c.want)
-		}
+		env.MustDo(t, got[0].Page.Decode(&page))
+		env.Want(t, c.want, page.Voter, "the", c.end)
 	}
 }
 
@@ -47,14 +42,10 @@ func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
 		env.MustDo(t, store.Fills().Enqueue(t.Context(), wanted))
 	}
 	for _, want := range []governance.ProposalKey{"p1_first", "p1_second", "p1_third"} {
-		got, err := store.Fills().Dequeue(t.Context(), []query.Kind{query.KindDossier}, cache.Newest, one, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := env.Must(store.Fills().Dequeue(t.Context(), []query.Kind{query.KindDossier}, cache.Newest, one, time.Second))(t)
 		var page query.Dossier
-		if err := errors.Join(err, got[0].Page.Decode(&page)); err != nil || page.Proposal != want {
-			t.Errorf("got %s (%v), want %s", page.Proposal, err, want)
-		}
+		env.MustDo(t, got[0].Page.Decode(&page))
+		env.Want(t, want, page.Proposal, "proposal")
 	}
 }
 

@@ -67,9 +67,7 @@ func loserPublishesNothing(t *bench) {
 	env.WantError(t, cache.ErrNotLeader, setPublished(t.Context(), first, cache.PublicationState{Revision: 1}), "before the lease")
 	t.wantAcquire("first", first, nil)
 	env.WantError(t, nil, setPublished(t.Context(), first, cache.PublicationState{Revision: 2}), "with the lease")
-	if err := t.raw.Del(t.Context(), string(cache.LeaseKey)).Err(); err != nil { // as when it ends
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Del(t.Context(), string(cache.LeaseKey)).Err()) // as when it ends
 	t.wantAcquire("second", second, nil)
 	env.WantError(t, cache.ErrNotLeader, setPublished(t.Context(), first, cache.PublicationState{Revision: 3}), "after the lease")
 	env.Want(t, 2, env.Must(t.store.PublicationState(t.Context()))(t).Revision, "published", "revision")

@@ -89,16 +89,10 @@ func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
 	}
 	environ := everything(t)
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://f.example.com/hunter2/x", "https://r.example.com/hunter2"
-	c, err := config.Parse(environ)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var printed bytes.Buffer
-	check.MustDo(t, c.Print(&printed))
+	shown := printed(t, environ)
 	environ["X402_PAY_TO"], environ["X402_FACILITATOR_URL"] = "nobody", "ftp://f.example.com/hunter2"
-	_, err = config.Parse(environ)
-	if err == nil || strings.Contains(printed.String()+err.Error(), "hunter2") {
-		t.Errorf("got %s and the error %v, want the keys masked", printed.String(), err)
+	if err := refused(t, environ); strings.Contains(shown+err.Error(), "hunter2") {
+		t.Errorf("got %s and the error %v, want the keys masked", shown, err)
 	}
 }
 

@@ -18,21 +18,15 @@ func pendingSaysWhatThereIsToDo(t *fixture) {
 		t.Helper()
 		env.Want(t, want, env.Must(t.store.Pending(t.Context(), at))(t), when)
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	want("on an empty Redis", now, accounts.Pending{TokensMissing: true, Payments: true})
-	must(t.store.RestorePayments(t.Context(), nil))
+	env.MustDo(t, t.store.RestorePayments(t.Context(), nil))
 	want("after payments were restored", now, accounts.Pending{TokensMissing: true})
-	must(t.store.SetTokens(t.Context(), 20, []byte("tokens")))
-	must(t.store.WriteCounters(t.Context(), []accounts.UsageCounter{{Field: "a", Value: "1"}, {Field: "b", Value: "2"}}))
+	env.MustDo(t, t.store.SetTokens(t.Context(), 20, []byte("tokens")))
+	env.MustDo(t, t.store.WriteCounters(t.Context(), []accounts.UsageCounter{{Field: "a", Value: "1"}, {Field: "b", Value: "2"}}))
 	want("after a node counted", now, accounts.Pending{TokensRevision: 20, UsageCounters: 2})
 	p := newPayment("payer")
 	p.State = governance.PaymentSettled
-	must(t.store.RestorePayments(t.Context(), []governance.Payment{p}))
+	env.MustDo(t, t.store.RestorePayments(t.Context(), []governance.Payment{p}))
 	want("while a payment is remembered", now, accounts.Pending{TokensRevision: 20, UsageCounters: 2})
 	want("when it is forgotten", now.Add(24*time.Hour), accounts.Pending{TokensRevision: 20, UsageCounters: 2, Payments: true})
 }

@@ -64,10 +64,7 @@ func TestLongClientsPayPerRequest(t *testing.T) {
 func payWith(t *testing.T, language client.Language, wallet *facilitator.Wallet, url, signer, dao string) string {
 	t.Helper()
 	if language == client.Go {
-		answer, err := pnyx.New(url, pnyx.WithTransport(payer{wallet})).Timeline(t.Context(), dao, &pnyx.TimelineParams{Metric: pnyx.TimelineMetricVotesCast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := env.Must(pnyx.New(url, pnyx.WithTransport(payer{wallet})).Timeline(t.Context(), dao, &pnyx.TimelineParams{Metric: pnyx.TimelineMetricVotesCast}))(t)
 		text := env.Must(json.Marshal(answer.Data))(t)
 		return string(text)
 	}
