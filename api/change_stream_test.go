@@ -47,7 +47,10 @@ func (t *node) stream(path string, header http.Header) *changeEvents {
 		request.Header = http.Header{access.HeaderInternal: {internalToken}}
 	}
 	request.Header.Set("Accept", "text/event-stream")
-	response := env.Must(t.Client.Do(request))(t)
+	response, err := t.Client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { response.Body.Close() })
 	if got := response.Header; response.StatusCode != http.StatusOK || got.Get("Content-Type") != "text/event-stream" ||
 		got.Get("Cache-Control") != "private, no-store" || got.Get("X-Accel-Buffering") != "no" {

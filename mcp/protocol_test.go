@@ -95,7 +95,10 @@ func TestBodiesOfMoreThan64KBAreRefusedUnread(t *testing.T) {
 	env.MustDo(t, connection.SetDeadline(time.Now().Add(soon)))
 	fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		mcp.Path, mcp.MaxBodyBytes+1)
-	got := env.Must(http.ReadResponse(bufio.NewReader(connection), nil))(t)
+	got, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer got.Body.Close()
 	if control := got.Header.Get("Cache-Control"); got.StatusCode != http.StatusRequestEntityTooLarge || control != "no-store" {
 		t.Errorf("got %d with cache control %q, want 413 with no-store", got.StatusCode, control)

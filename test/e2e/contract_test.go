@@ -188,7 +188,10 @@ func (s *apiSurface) askOnce(t *testing.T, route routes.Route, target string) (s
 	t.Helper()
 	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+target, http.NoBody))(t)
 	request.Header.Set(access.HeaderInternal, env.InternalToken)
-	response := env.Must(http.DefaultClient.Do(request))(t)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer response.Body.Close()
 	body := env.Must(io.ReadAll(response.Body))(t)
 	status = response.StatusCode

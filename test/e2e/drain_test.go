@@ -32,7 +32,10 @@ func (i *instance) drains(t *testing.T) {
 func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
 	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+path, http.NoBody))(t)
-	answer := env.Must(env.Client.Do(request))(t)
+	answer, err := env.Client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("GET %s: %s %v", path, answer.Status, err)
