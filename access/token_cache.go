@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 )
@@ -29,18 +30,12 @@ type TokenCache struct {
 	current    atomic.Pointer[tokenSet]
 	// upToDate means that the last poll succeeded. Otherwise an unknown token may still be valid.
 	upToDate atomic.Bool
-	// next is the read of the tokens that has not begun; wake asks Run for it.
-	next atomic.Pointer[tokenRead]
+	// next is closed after the read of the tokens that has not begun; wake asks Run for it.
+	next atomic.Pointer[chan struct{}]
 	wake chan struct{}
 	// dummyToken stands in for an unknown token, so that checking it takes as long.
 	dummyToken Token
 }
-
-type tokenRead struct {
-	done chan struct{}
-}
-
-func newTokenRead() *tokenRead { return &tokenRead{make(chan struct{})} }
 
 type tokenSet struct {
 	revision uint64
@@ -51,38 +46,24 @@ type tokenSet struct {
 func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 	c := &TokenCache{store: store, launchedAt: launchedAt, wake: make(chan struct{}, 1)}
 	c.current.Store(&tokenSet{})
-	c.next.Store(newTokenRead())
+	c.next.Store(new(make(chan struct{})))
 	_, _ = rand.Read(c.dummyToken.Hash[:]) // it never fails
 	return c
 }
 
 // Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no tokens, the last copy stays.
 func (c *TokenCache) Run(ctx context.Context) {
-	for {
-		begun := c.next.Swap(newTokenRead())
+	for ctx.Err() == nil {
+		begun := c.next.Swap(new(make(chan struct{})))
 		c.upToDate.Store(c.refresh(ctx) == nil)
-		close(begun.done)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(RecheckInterval):
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.wake:
-		case <-time.After(pollInterval):
-		}
+		close(*begun)
+		backoff.Wait(ctx, RecheckInterval)
+		backoff.Await(ctx, pollInterval, c.wake)
 	}
 }
 
 // Refresh asks Run to read the tokens now, as after a notification.
-func (c *TokenCache) Refresh() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // Run is asked already
-	}
-}
+func (c *TokenCache) Refresh() { backoff.Wake(c.wake) }
 
 func (c *TokenCache) refresh(ctx context.Context) error {
 	revision, err := c.store.TokensRevision(ctx)
@@ -132,7 +113,7 @@ func (c *TokenCache) Recheck(ctx context.Context, text string, now time.Time) (*
 	next := c.next.Load()
 	c.Refresh()
 	select {
-	case <-next.done:
+	case <-*next:
 	case <-ctx.Done():
 		return nil, ErrTokensUnavailable
 	}

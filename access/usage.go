@@ -12,6 +12,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -104,18 +105,11 @@ func (a Response) addTo(t *governance.UsageCounts) {
 // Run writes changed counters to Redis until ctx ends, and once more at the end.
 func (m *Meter) Run(ctx context.Context) {
 	const writeInterval = time.Second // how often a node writes its counters to Redis
-	ticker := time.NewTicker(writeInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			m.write(context.WithoutCancel(ctx))
-			return
-		case now := <-ticker.C:
-			m.write(ctx)
-			m.dropPastDays(now)
-		}
+	for backoff.Wait(ctx, writeInterval); ctx.Err() == nil; backoff.Wait(ctx, writeInterval) {
+		m.write(ctx)
+		m.dropPastDays(time.Now())
 	}
+	m.write(context.WithoutCancel(ctx))
 }
 
 // RewriteAll makes the next write include every counter, because Redis may have lost the last writes.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 )
@@ -62,15 +63,9 @@ func (g *Gate) checkChain(ctx context.Context, p governance.Payment, e *evidence
 // Run checks unresolved payments until ctx ends.
 func (g *Gate) Run(ctx context.Context) {
 	g.checkFacilitator(ctx)
-	ticker := time.NewTicker(reconcileInterval)
-	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		g.Reconcile(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+		backoff.Wait(ctx, reconcileInterval)
 	}
 }
 
