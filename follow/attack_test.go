@@ -60,7 +60,7 @@ func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journal := env.Must(follow.OpenJournal(t.Context(), opened, "upstream of "+name, []record.SourceRef{mine, governor}, nil))(t)
-			counts := env.Must(journal.Commit(t.Context(), []record.Record{c.record}))(t)
+			counts := env.Must(journal.CommitCounted(t.Context(), []record.Record{c.record}))(t)
 			env.Want(t, c.want, counts.New+counts.Changed, "written")
 		})
 	}
@@ -78,7 +78,7 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	for i := range foreign {
 		foreign[i] = &record.Ballot{Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xf0"}, VoteID: fmt.Sprint(i), Voter: "0x1"}
 	}
-	env.Must(journal.Commit(t.Context(), foreign, cursor))(t)
+	env.MustDo(t, journal.Commit(t.Context(), foreign, cursor))
 	follows := env.Must(records.SourceFollows(t.Context(), opened, time.Now()))(t)
 	if f := follows[mine]; f.Status.Rejected != 1000 || f.LatestReject == "" || journal.Rejected() != 3000 {
 		t.Errorf("got %d kept, the latest %q, and %d counted", f.Status.Rejected, f.LatestReject, journal.Rejected())

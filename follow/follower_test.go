@@ -250,8 +250,7 @@ func TestPastIsReadWithoutPauses(t *testing.T) {
 		if cursor.Done == cursor.Total {
 			cursor.State = governance.SourceLive
 		}
-		_, err := j.Commit(ctx, nil, cursor)
-		return cursor.Done < cursor.Total, err
+		return cursor.Done < cursor.Total, j.Commit(ctx, nil, cursor)
 	}}}
 	b.start(hub)
 	b.awaitCount("pages", &pages, all)
@@ -281,7 +280,7 @@ func TestSourceThatIsRemovedIsOff(t *testing.T) {
 	b := newBench(t)
 	journal := env.Must(follow.OpenJournal(t.Context(), b.warehouse, "hub", []record.SourceRef{harbor()}, nil))(t)
 	gone := record.SourceRef{Provider: governance.Snapshot, ID: "gone.eth"}
-	env.Must(journal.Commit(t.Context(), nil, journal.Cursor(gone, "backfill"), journal.Cursor(harbor(), "backfill")))(t)
+	env.MustDo(t, journal.Commit(t.Context(), nil, journal.Cursor(gone, "backfill"), journal.Cursor(harbor(), "backfill")))
 	var polls atomic.Int64
 	b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&polls)}})
 	b.awaitStates("hub", map[string]governance.SourceState{

@@ -107,7 +107,13 @@ func (j *Journal) entry(source record.SourceRef, poller string) *entry {
 // Commit writes records as one batch, and when it is committed, moves cursors. Records that the upstream may not
 // state are rejected. Of a cursor, it takes what its poller sets: position, what is covered, state, counts, time
 // at upstream, and of a poller that is behind the reason as its error. The follower sets the rest.
-func (j *Journal) Commit(
+func (j *Journal) Commit(ctx context.Context, all []record.Record, cursors ...records.FollowCursor) error {
+	_, err := j.CommitCounted(ctx, all, cursors...)
+	return err
+}
+
+// CommitCounted is Commit, and says how many of the records were new or changed.
+func (j *Journal) CommitCounted(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
 ) (records.Counts, error) {
 	began := j.Clock.Now()

@@ -30,7 +30,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, governance.SourceBackfilling, &at
 	cursor.Covered = []records.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
-	env.Want(t, 1, env.Must(journal.Commit(t.Context(), []record.Record{space}, cursor))(t).New, "one new record")
+	env.Want(t, 1, env.Must(journal.CommitCounted(t.Context(), []record.Record{space}, cursor))(t).New, "one new record")
 	again := openJournal(t, opened)
 	env.WantSame(t, "cursor", cursor, again.Cursor(source, "backfill"))
 }
@@ -45,7 +45,7 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 		t.Helper()
 		cursor := journal.Cursor(record.SourceRef{}, "tip")
 		cursor.Position = position
-		env.Must(journal.Commit(t.Context(), records, cursor))(t)
+		env.MustDo(t, journal.Commit(t.Context(), records, cursor))
 	}
 	stored := func() string {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
 	source := &record.Source{SourceRef: governor, Name: "Harbor"}
 	commit := func(records ...record.Record) {
 		t.Helper()
-		env.Must(journal.Commit(t.Context(), records, journal.Cursor(governor, "tip")))(t)
+		env.MustDo(t, journal.Commit(t.Context(), records, journal.Cursor(governor, "tip")))
 	}
 	rejected := func(want uint64) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestCommitLeavesHealthToTheFollower(t *testing.T) {
 	before := journal.Cursor(record.SourceRef{}, "tip")
 	journal.Succeed(follow.Poller{Name: "tip"})
 	before.Position = "1"
-	env.Must(journal.Commit(t.Context(), nil, before))(t)
+	env.MustDo(t, journal.Commit(t.Context(), nil, before))
 	if journal.Cursor(record.SourceRef{}, "tip").SucceededAt == nil {
 		t.Error("the time of the last success was lost")
 	}

@@ -68,7 +68,7 @@ func (n *Names) run(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	cursor.SetPosition(at)
-	if _, err := n.Journal.Commit(ctx, records, cursor); err != nil {
+	if err := n.Journal.Commit(ctx, records, cursor); err != nil {
 		return false, err
 	}
 	n.waiting = n.waiting[len(asked):]

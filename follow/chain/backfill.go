@@ -60,8 +60,7 @@ func (c backfiller) beginBackfills(ctx context.Context, final block, since map[s
 		cursor.SetPosition(past{First: first, Last: final.Number, Spaces: g.spaces()})
 		cursors = append(cursors, cursor)
 	}
-	_, err := c.journal.Commit(ctx, nil, cursors...)
-	return err
+	return c.journal.Commit(ctx, nil, cursors...)
 }
 
 // backfilled returns the lowest block up to which a backfill of the chain reads, at most last.
@@ -129,8 +128,7 @@ func (c backfiller) past(ctx context.Context, g *governor) (past, error) {
 		cursor.Total = p.Last - first + 1
 	}
 	cursor.SetPosition(p)
-	_, err = c.journal.Commit(ctx, nil, cursor)
-	return p, err
+	return p, c.journal.Commit(ctx, nil, cursor)
 }
 
 // isLate reports whether a contract had code before its configured first block, where an endpoint can say so.

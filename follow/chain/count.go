@@ -274,8 +274,7 @@ func (c counter) readVotesAgain(ctx context.Context, p polled) error {
 			return err
 		}
 	}
-	_, err = c.journal.Commit(ctx, nil, cursor)
-	return err
+	return c.journal.Commit(ctx, nil, cursor)
 }
 
 // blockAt returns the first block between two that is not before a time, the last one if there is none.

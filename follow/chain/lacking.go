@@ -41,8 +41,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 			changed = append(changed, cursor)
 		}
 	}
-	_, err = c.journal.Commit(ctx, nil, changed...)
-	return err
+	return c.journal.Commit(ctx, nil, changed...)
 }
 
 // lacks says what of a Governor is not held; empty for nothing.

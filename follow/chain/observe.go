@@ -73,8 +73,7 @@ func (c observer) observe(ctx context.Context) error {
 		c.observed[x.proposal.Hash()] = c.Clock.Now()
 		records = append(records, o)
 	}
-	_, err = c.journal.Commit(ctx, records)
-	return errors.Join(failed, err)
+	return errors.Join(failed, c.journal.Commit(ctx, records))
 }
 
 // due returns the proposals to ask about. Of those with no actions there is nothing to ask.

@@ -160,8 +160,7 @@ func (c *Chain) firstFinal(ctx context.Context) (final finalPosition, err error)
 		return final, err
 	}
 	final.block = now.block()
-	_, err = c.journal.Commit(ctx, nil, c.moved(pollerFinal, now))
-	return final, err
+	return final, c.journal.Commit(ctx, nil, c.moved(pollerFinal, now))
 }
 
 // finalHeader returns the header of the last final block, by the endpoint's tag or by depth.

@@ -52,8 +52,7 @@ func (c tokens) readPowers(ctx context.Context) (failed error) {
 		}
 		records = append(records, stated...)
 	}
-	_, err := c.journal.Commit(ctx, records)
-	return errors.Join(failed, err)
+	return errors.Join(failed, c.journal.Commit(ctx, records))
 }
 
 // statedPowers returns the powers of a token's first delegates that its contract states otherwise than they are

@@ -126,8 +126,7 @@ func (c tip) noteStandstill(ctx context.Context, newest header) error {
 	if newest.number() == 0 || cursor.State == before.State {
 		return nil
 	}
-	_, err := c.journal.Commit(ctx, nil, cursor)
-	return err
+	return c.journal.Commit(ctx, nil, cursor)
 }
 
 // ancestor returns the highest held block that still stands, and how far below the tip it is; depth is 0 if no held

@@ -244,7 +244,7 @@ func (c tokens) readSupplies(ctx context.Context) (failed error) {
 		if supply == nil || g.delegating.supply == supply.Supply.String() {
 			continue
 		}
-		if _, err := c.journal.Commit(ctx, []record.Record{supply}); err != nil {
+		if err := c.journal.Commit(ctx, []record.Record{supply}); err != nil {
 			return errors.Join(failed, err)
 		}
 		g.delegating.supply = supply.Supply.String()
@@ -305,7 +305,7 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 		}
 		records = append(records, supply)
 	}
-	if _, err := c.journal.Commit(ctx, records); err != nil {
+	if err := c.journal.Commit(ctx, records); err != nil {
 		return err
 	}
 	for _, p := range asked {

@@ -75,7 +75,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 			return err
 		}
 	}
-	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
+	if err := c.journal.Commit(ctx, records, cursors...); err != nil {
 		return err
 	}
 	for _, g := range c.governors {

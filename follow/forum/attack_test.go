@@ -114,7 +114,7 @@ func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
 	f.tamper().Answer(`{"topic_list":{"more_topics_url":"/latest?page=9","topics":[{"id":1,"title":"First","category_id":1,"posts_count":1}]}}`, "latest.json")
 	cursor := f.cursor("backfill")
 	cursor.Position, cursor.State = `{"page":49990}`, governance.SourceBackfilling
-	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	env.MustDo(t, f.Journal.Commit(t.Context(), nil, cursor))
 	pages := 0
 	for more := true; more; pages++ {
 		var err error

@@ -126,8 +126,7 @@ func (l *pollers) move(
 	ctx context.Context, records []record.Record, cursor records.FollowCursor, position any,
 ) error {
 	cursor.SetPosition(position)
-	_, err := l.journal.Commit(ctx, records, cursor)
-	return err
+	return l.journal.Commit(ctx, records, cursor)
 }
 
 var errNoForum = errors.New("is not the JSON of a Discourse forum")

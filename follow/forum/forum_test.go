@@ -207,7 +207,7 @@ func TestASweepByAClockThatWentBackIsNone(t *testing.T) {
 	for poller, position := range map[string]string{"log": `{"post":2,"left":"2098-01-01T00:00:00Z"}`, "sweep": `{"swept":"2099-01-01T00:00:00Z","young":"2099-01-01T00:00:00Z"}`} {
 		cursor := f.cursor(poller)
 		cursor.Position = position
-		env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+		env.MustDo(t, f.Journal.Commit(t.Context(), nil, cursor))
 	}
 	f.View(1, 9)
 	f.Poll("sweep")

@@ -80,7 +80,7 @@ func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 		&record.Name{Voter: "0xa", Source: governance.NameOfForum, Origin: "other.example", Name: "ada"},
 		&record.Name{Voter: "0xa", Source: governance.NameOfSnapshot, Name: "ada"},
 	}
-	if counts, err := f.Journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+	if counts, err := f.Journal.CommitCounted(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for names of other sources, want them refused", counts, err)
 	}
 }

@@ -134,7 +134,7 @@ func (l *pollers) compare(ctx context.Context, topics []listed) (gaps uint64, er
 	if err != nil {
 		return 0, err
 	}
-	if _, err := l.journal.Commit(ctx, records); err != nil {
+	if err := l.journal.Commit(ctx, records); err != nil {
 		return 0, err
 	}
 	_, err = l.fetchAll(ctx, behind, l.pause())

@@ -74,7 +74,7 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 		if err != nil {
 			return found, err
 		}
-		if _, err := l.journal.Commit(ctx, append(records, hidden...)); err != nil {
+		if err := l.journal.Commit(ctx, append(records, hidden...)); err != nil {
 			return found, err
 		}
 	}

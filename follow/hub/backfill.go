@@ -82,8 +82,7 @@ func (p *reader) beginAnew(ctx context.Context) error {
 		sweep.SetPosition(sweepPosition{})
 		cursors = append(cursors, cursor, sweep)
 	}
-	_, err := p.journal.Commit(ctx, nil, cursors...)
-	return err
+	return p.journal.Commit(ctx, nil, cursors...)
 }
 
 func (p *reader) backfilled(space string) bool {
@@ -122,8 +121,7 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	p.filling = nil
 	cursor := p.spaceCursor(w.space, backfillPoller)
 	cursor.Done = min(cursor.Done+min(w.stated, maxWalked), cursor.Total)
-	_, err = p.commit(ctx, cursor, findings{})
-	return true, err
+	return true, p.commit(ctx, cursor, findings{})
 }
 
 // backfillStep reads a space or a page of proposals, or returns the proposal whose votes are next. more is false
@@ -190,8 +188,7 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)
 	}
-	_, err := p.journal.Commit(ctx, f.records, cursors...)
-	return err
+	return p.journal.Commit(ctx, f.records, cursors...)
 }
 
 // backfillProposals reads the next page of a space's proposals, newest first. Equal times may fill several.
@@ -246,8 +243,7 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 		cursor.Total += min(uint64(head.Votes), maxWalked)
 	}
 	cursor.SetPosition(at)
-	_, err = p.commit(ctx, cursor, f)
-	return err
+	return p.commit(ctx, cursor, f)
 }
 
 // nextVotes returns the next proposal whose votes are to be read: an open one of any space, else one of the first space
@@ -280,8 +276,7 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 	cursor.SetPosition(before.in(done))
 	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
-	_, err := p.commit(ctx, cursor, findings{})
-	return nil, err
+	return nil, p.commit(ctx, cursor, findings{})
 }
 
 // readSpaceVotes reads the next page of the votes of a space, oldest first. Where the hub refuses that, or cannot
@@ -306,8 +301,7 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 	if at.Began == 0 {
 		if apart <= cursor.Total/maxFirst+1 { // each poll by itself takes no more pages
 			cursor.SetPosition(each)
-			_, err := p.commit(ctx, cursor, findings{})
-			return err
+			return p.commit(ctx, cursor, findings{})
 		}
 		at.Began, cursor.Done = p.Clock.Now().Unix(), 0
 	}
@@ -343,8 +337,7 @@ func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCur
 	}
 	cursor.Done = min(cursor.Done+fresh, cursor.Total)
 	cursor.SetPosition(at)
-	_, err = p.commit(ctx, cursor, f)
-	return err
+	return p.commit(ctx, cursor, f)
 }
 
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first, and how many votes that
@@ -386,7 +379,7 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 			p.queue = append(p.queue, due{space, h.ExternalID, votes})
 		}
 	}
-	if _, err = p.commit(ctx, cursor, findings{}); err != nil {
+	if err = p.commit(ctx, cursor, findings{}); err != nil {
 		return err
 	}
 	return p.saveNotes(ctx)

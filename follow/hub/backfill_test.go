@@ -150,7 +150,7 @@ func TestASweepByAClockThatWentBackIsNone(t *testing.T) {
 	f.fill()
 	cursor := f.cursor("harbor.eth", "sweep")
 	cursor.SetPosition(map[string]int64{"swept": start.AddDate(1, 0, 0).Unix()})
-	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	env.MustDo(t, f.Journal.Commit(t.Context(), nil, cursor))
 	f.open()
 	f.Poll("sweep")
 	f.agree()

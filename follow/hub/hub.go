@@ -137,13 +137,18 @@ type findings struct {
 }
 
 // commit writes findings and moves a cursor. After an error all is loaded again: what is remembered may not be written.
-func (p *reader) commit(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
+func (p *reader) commit(ctx context.Context, cursor records.FollowCursor, f findings) error {
+	_, err := p.commitCounted(ctx, cursor, f)
+	return err
+}
+
+func (p *reader) commitCounted(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
 	if cursor.Poller == backfillPoller {
 		p.explain(&cursor)
 	}
-	counts, err := p.journal.Commit(ctx, f.records, cursor)
+	counts, err := p.journal.CommitCounted(ctx, f.records, cursor)
 	if err != nil {
 		p.loaded = false
 	}

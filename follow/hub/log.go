@@ -86,7 +86,7 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	}
 	position.Since = p.since
 	cursor.SetPosition(position)
-	if _, err := p.commit(ctx, cursor, f); err != nil {
+	if err := p.commit(ctx, cursor, f); err != nil {
 		return false, err
 	}
 	p.after = 0
@@ -190,8 +190,7 @@ func (p messageLog) startLog(ctx context.Context) error {
 		return err
 	}
 	cursor.SetPosition(logPosition{MCI: max(0, newest-logOverlap)})
-	_, err = p.commit(ctx, cursor, findings{})
-	return err
+	return p.commit(ctx, cursor, findings{})
 }
 
 // remember notes messages as read and returns the new position: the greatest number first seen a minute ago.

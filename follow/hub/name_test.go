@@ -48,7 +48,7 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	f.hub.SetName(broken, "Mended")
 	want("", "", "Mended", "Starla")
 	foreign := []record.Record{&record.Name{Voter: bea, Source: governance.NameOfENS, Name: "bea.eth", Verified: true}}
-	if counts, err := f.Journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+	if counts, err := f.Journal.CommitCounted(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for a name of another source, want it refused", counts, err)
 	}
 }

@@ -153,8 +153,7 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 	if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, notes); err != nil {
 		return err
 	}
-	_, err := p.journal.Commit(ctx, nil, cursors...)
-	return err
+	return p.journal.Commit(ctx, nil, cursors...)
 }
 
 // takeSpaces adds the spaces of an answer to the findings, and returns which of those asked for are among them.
@@ -252,7 +251,7 @@ func (p *reader) renewSpaces(ctx context.Context, ids []string) error {
 	var f findings
 	err := p.readSpaces(ctx, &f, ids)
 	if err == nil && len(ids) > 0 {
-		_, err = p.commit(ctx, p.spaceCursor("", closePoller), f)
+		err = p.commit(ctx, p.spaceCursor("", closePoller), f)
 	}
 	return err
 }
@@ -299,7 +298,7 @@ func (p *reader) withdrawProposals(ctx context.Context, space string, ids []stri
 			}
 		}
 		maps.DeleteFunc(p.holes, func(id string, _ hole) bool { return slices.Contains(batch, id) })
-		if _, err := p.commit(ctx, p.spaceCursor(space, backfillPoller), f); err != nil {
+		if err := p.commit(ctx, p.spaceCursor(space, backfillPoller), f); err != nil {
 			return err
 		}
 		var notes []records.FollowedItem

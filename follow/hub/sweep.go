@@ -52,8 +52,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	cursor := p.spaceCursor(space, sweepPoller)
 	cursor.SetPosition(sweepPosition{now.Unix(), rescored})
 	cursor.UpstreamAt = &now
-	_, err = p.commit(ctx, cursor, findings{})
-	return false, err
+	return false, p.commit(ctx, cursor, findings{})
 }
 
 // sweepSpace reads the proposals of a space that differ from those held, and notes those that are gone. It returns
@@ -96,7 +95,7 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) (walks []due, res
 		cursor = backfill
 		cursor.SetPosition(past)
 	}
-	if _, err := p.commit(ctx, cursor, f); err != nil {
+	if err := p.commit(ctx, cursor, f); err != nil {
 		return nil, nil, err
 	}
 	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(ids))

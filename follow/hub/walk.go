@@ -131,12 +131,11 @@ func (w *walk) most() uint64 { return min(2*min(w.stated, maxWalked)+minWalked, 
 
 // commitPage writes the votes of a page. New ones of a followed proposal are gaps of the log, unless revealed only now.
 func (w *walk) commitPage(ctx context.Context, f findings) error {
-	counts, err := w.commit(ctx, w.cursor(), f)
+	counts, err := w.commitCounted(ctx, w.cursor(), f)
 	if i := w.items[w.id]; err != nil || w.poller == backfillPoller || counts.New == 0 || i != nil && i.reveals() {
 		return err
 	}
-	_, err = w.commit(ctx, w.cursor(), findings{gaps: counts.New})
-	return err
+	return w.commit(ctx, w.cursor(), findings{gaps: counts.New})
 }
 
 // cursor is the space's cursor, which counts what the walk finds.
@@ -166,8 +165,7 @@ func (w *walk) noteHole(ctx context.Context, hole string) error {
 		slog.String("proposal", w.id), slog.String("hole", hole))
 	var f findings
 	w.reject(&f, w.space, w.id+" "+hole, errors.New(hole))
-	_, err := w.commit(ctx, w.cursor(), f)
-	return err
+	return w.commit(ctx, w.cursor(), f)
 }
 
 // finish withdraws what the walk did not find, and notes the walk.
@@ -232,8 +230,7 @@ func (w *walk) noteHoles(ctx context.Context, text string) error {
 	if text != "" {
 		w.holes[w.id] = hole{w.space, text}
 	}
-	_, err := w.commit(ctx, w.spaceCursor(w.space, backfillPoller), findings{})
-	return err
+	return w.commit(ctx, w.spaceCursor(w.space, backfillPoller), findings{})
 }
 
 // withdrawMissing looks a second time for the held ballots that the walk did not find. A superseded one stays.
@@ -263,8 +260,7 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 		f.records = append(f.records, &b)
 		f.withdrawn++
 	}
-	_, err = w.commit(ctx, w.cursor(), f)
-	return err
+	return w.commit(ctx, w.cursor(), f)
 }
 
 // closer is the poller of the votes whose scores are final.

@@ -56,7 +56,7 @@ func (p watcher) watch(ctx context.Context) (more bool, err error) {
 				p.miss(id)
 			}
 		}
-		if _, err := p.commit(ctx, p.spaceCursor("", watchPoller), f); err != nil {
+		if err := p.commit(ctx, p.spaceCursor("", watchPoller), f); err != nil {
 			return false, err
 		}
 	}

@@ -61,8 +61,7 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	o.refusals = 0
 	o.progress(&cursor, at)
 	cursor.SetPosition(at)
-	_, err := o.journal.Commit(ctx, nil, cursor)
-	return more, err
+	return more, o.journal.Commit(ctx, nil, cursor)
 }
 
 func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {

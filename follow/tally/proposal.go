@@ -129,7 +129,7 @@ func (o *organization) take(nodes ...json.RawMessage) taken {
 var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // a constant of the process
 
 func (o *organization) keep(ctx context.Context, got taken, cursors ...records.FollowCursor) error {
-	if _, err := o.journal.Commit(ctx, got.records, cursors...); err != nil {
+	if err := o.journal.Commit(ctx, got.records, cursors...); err != nil {
 		return err
 	}
 	if err := o.note(ctx, got.changes); err != nil {
@@ -190,8 +190,7 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	if cursor.State == before.State && cursor.UpstreamAt == before.UpstreamAt && !first {
 		return false, nil
 	}
-	_, err := o.journal.Commit(ctx, nil, cursor)
-	return false, err
+	return false, o.journal.Commit(ctx, nil, cursor)
 }
 
 func (o *organization) readOpen(ctx context.Context) (bool, error) {
@@ -227,8 +226,7 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 		cursor.State = governance.SourceBehind
 		cursor.Error = fmt.Sprintf("%d open proposals at about one request a second are read every %s", len(open), took.Round(time.Second))
 	}
-	_, err := o.journal.Commit(ctx, nil, cursor)
-	return false, err
+	return false, o.journal.Commit(ctx, nil, cursor)
 }
 
 func (o *organization) readOne(ctx context.Context, id string) error {

@@ -117,7 +117,7 @@ func (o *organization) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := o.journal.Commit(ctx, []record.Record{found}); err != nil {
+	if err := o.journal.Commit(ctx, []record.Record{found}); err != nil {
 		return err
 	}
 	items, err := records.FollowedItems(ctx, o.journal.Warehouse, o.ID())

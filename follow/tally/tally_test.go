@@ -102,7 +102,7 @@ func TestAWalkByAClockThatWentBackIsNone(t *testing.T) {
 	f.Poll(order()...)
 	cursor := f.cursor("backfill")
 	cursor.Position = `{"swept":"2099-01-01T00:00:00Z","done":true}`
-	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
+	env.MustDo(t, f.Journal.Commit(t.Context(), nil, cursor))
 	f.SetStatus(id, "archived")
 	f.Poll("backfill")
 	f.wantTruth()

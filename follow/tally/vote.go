@@ -91,7 +91,7 @@ func (o *organization) readNewVotes(ctx context.Context, id string) error {
 			return err
 		}
 		found := o.takeVotes(id, got.nodes)
-		if _, err := o.journal.Commit(ctx, found.records); err != nil {
+		if err := o.journal.Commit(ctx, found.records); err != nil {
 			return err
 		}
 		for _, vote := range found.ids {
@@ -193,7 +193,7 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 		}
 		records, withdrawn = append(records, gone...), uint64(len(gone))
 	}
-	if _, err := o.journal.Commit(ctx, records); err != nil {
+	if err := o.journal.Commit(ctx, records); err != nil {
 		return false, 0, err
 	}
 	w.after, w.pages = got.after, w.pages+1
