@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/backoff"
+	"pnyx/telemetry"
 )
 
 const (
@@ -102,7 +104,7 @@ func (t *target) run(ctx context.Context) {
 	for t.wait(ctx) {
 		pause := t.Settle / 3
 		if err := t.round(ctx); err != nil && ctx.Err() == nil {
-			pause = jittered(retry)
+			pause = backoff.Jitter(retry)
 			if asked, is := errors.AsType[*busyError](err); is {
 				pause = max(pause, min(asked.retryAfter, maxRetryDelay))
 			}
@@ -112,7 +114,7 @@ func (t *target) run(ctx context.Context) {
 		} else {
 			retry = minRetryDelay
 		}
-		sleep(ctx, pause)
+		backoff.Wait(ctx, pause)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastPurgeTimeout)
 	defer cancel()
@@ -162,20 +164,6 @@ func (t *target) send(ctx context.Context, tags []string) error {
 	return t.Kind.checkResponse(response)
 }
 
-// jittered returns a random duration from half of pause to pause, to spread retries.
-func jittered(pause time.Duration) time.Duration {
-	return pause/2 + rand.N(pause/2+1) //nolint:gosec // not security relevant
-}
-
-func sleep(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 type metrics struct {
 	// requests counts by outcome, see outcome.
 	requests *prometheus.CounterVec
@@ -183,19 +171,12 @@ type metrics struct {
 	tags, givenUp prometheus.Counter
 }
 
-// newMetrics registers the counters. It panics if they are already registered.
 func newMetrics(registerer prometheus.Registerer) metrics {
-	m := metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_purge_requests_total", Help: "Requests to purge caches, by outcome: done, busy (429) or failed.",
-		}, []string{"outcome"}),
-		tags: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_purge_tags_total", Help: "Tags purged, counted once per cache and round.",
-		}),
-		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_purge_given_up_total", Help: "Tags dropped because purging failed for as long as caches keep responses.",
-		}),
+	return metrics{
+		requests: telemetry.Counters(registerer, "pnyx_purge_requests_total",
+			"Requests to purge caches, by outcome: done, busy (429) or failed.", "outcome"),
+		tags: telemetry.Counter(registerer, "pnyx_purge_tags_total", "Tags purged, counted once per cache and round."),
+		givenUp: telemetry.Counter(registerer, "pnyx_purge_given_up_total",
+			"Tags dropped because purging failed for as long as caches keep responses."),
 	}
-	registerer.MustRegister(m.requests, m.tags, m.givenUp)
-	return m
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"pnyx/backoff"
 )
 
 // maxQueued is the number of tags beyond which the tag of all responses replaces them.
@@ -43,10 +45,7 @@ func (q *queue) add(tags []string, now time.Time) {
 	if _, all := q.waiting[q.everything]; all || len(q.waiting) > maxQueued {
 		q.waiting = map[string]time.Time{q.everything: now}
 	}
-	select {
-	case q.filled <- struct{}{}:
-	default:
-	}
+	backoff.Wake(q.filled)
 }
 
 func (q *queue) empty() bool {

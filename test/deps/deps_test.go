@@ -55,8 +55,8 @@ func floors() [][]string {
 		{"governance/query"},
 		{"governance/rules"},
 		{"fetch"},
-		{"clock"},
-		{"governance", "governance/abi", "backoff", "panics", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
+		{"clock", "edge/purge"},
+		{"governance", "governance/abi", "backoff", "panics", "telemetry", "config", "clients", "docs", "test/check"},
 	}
 }
 
