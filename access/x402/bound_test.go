@@ -30,7 +30,7 @@ func TestAttackAnswersOfUpstreamsAreBounded(t *testing.T) {
 		_, _ = io.Copy(w, io.LimitReader(spaces{&sent}, most)) // until the caller has enough
 	}))
 	t.Cleanup(server.Close)
-	f := &facilitator{base: check.Must(url.Parse(server.URL))(t), client: server.Client(), verifyTimeout: time.Minute}
+	f := &facilitator{base: check.Must(url.Parse(server.URL))(t), client: server.Client(), Options: Options{VerifyTimeout: time.Minute}}
 	c := &chain{url: server.URL, client: server.Client()}
 	for name, call := range map[string]func() error{
 		"supported": func() error { return f.supports(t.Context(), "eip155:1") },

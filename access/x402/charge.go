@@ -90,7 +90,7 @@ func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool,
 
 // resumeExpired continues a payment that no longer matches the terms, but did when it was first sent.
 func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Charge, error) {
-	known, err := c.gate.store.Payment(ctx, id)
+	known, err := c.gate.Store.Payment(ctx, id)
 	if errors.Is(err, cache.ErrUnavailable) {
 		return nil, unavailable(err)
 	}
@@ -100,7 +100,7 @@ func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Char
 	if known.State != governance.PaymentSettling || known.Header != p.fingerprint {
 		return c.enter(ctx, known, false, p.fingerprint)
 	}
-	taken, err := c.gate.store.LeasePayment(ctx, id, c.lease)
+	taken, err := c.gate.Store.LeasePayment(ctx, id, c.lease)
 	switch {
 	case err == nil:
 		return c.enter(ctx, taken, true, p.fingerprint)
@@ -127,7 +127,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	c.Release(ctx)
 	if isUsed(reply.reason) {
 		// A node that worked on the payment before a flush of Redis may have used it.
-		stored, err := c.gate.store.Payment(ctx, c.payment.ID)
+		stored, err := c.gate.Store.Payment(ctx, c.payment.ID)
 		if err == nil {
 			c.ended = false
 			return c.enter(ctx, stored, false, c.payment.Header)
@@ -139,7 +139,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 // replay loads the stored response of a settled payment. If it is lost, one request builds it again.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
-	kept, err := c.gate.store.LeasePaidResponse(ctx, c.payment.ID, c.lease)
+	kept, err := c.gate.Store.LeasePaidResponse(ctx, c.payment.ID, c.lease)
 	c.ended = !errors.Is(err, cache.ErrMiss)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
@@ -175,8 +175,8 @@ func (c *Charge) Release(ctx context.Context) {
 	}
 	c.ended = true
 	ctx = context.WithoutCancel(ctx)
-	if err := c.gate.store.ReleasePayment(ctx, c.payment.ID, c.lease); err != nil {
-		c.gate.logger.LogAttrs(ctx, slog.LevelWarn, "payment lease not released, it expires by itself", slog.String("payment", c.payment.ID), slog.Any("error", err))
+	if err := c.gate.Store.ReleasePayment(ctx, c.payment.ID, c.lease); err != nil {
+		c.gate.Logger.LogAttrs(ctx, slog.LevelWarn, "payment lease not released, it expires by itself", slog.String("payment", c.payment.ID), slog.Any("error", err))
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *Charge) Settle(ctx context.Context, answer Response) error {
 func (c *Charge) keepAgain(ctx context.Context, answer Response) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := c.gate.store.SavePaidResponse(ctx, c.payment, c.lease, encodeAnswer(answer)); err != nil {
+	if err := c.gate.Store.SavePaidResponse(ctx, c.payment, c.lease, encodeAnswer(answer)); err != nil {
 		return pending(err)
 	}
 	c.ended = true
@@ -231,7 +231,7 @@ func (c *Charge) conclude(ctx context.Context, p governance.Payment, e evidence)
 	c.ended = true
 	if errors.Is(err, accounts.ErrPaymentLeased) {
 		// Another node has the payment. What it knows for certain holds here too.
-		if stored, err := c.gate.store.Payment(ctx, p.ID); err == nil && stored.State == governance.PaymentSettled {
+		if stored, err := c.gate.Store.Payment(ctx, p.ID); err == nil && stored.State == governance.PaymentSettled {
 			c.payment = stored
 		}
 	}

@@ -32,11 +32,11 @@ var (
 )
 
 type facilitator struct {
+	Options
+
 	// base is the address before a call's name; a query of it, as a key, stays behind.
 	base           *url.URL
 	client         *http.Client
-	verifyTimeout  time.Duration
-	settleTimeout  time.Duration
 	verifies       *breaker
 	settles        *breaker
 	now            func() time.Time
@@ -57,20 +57,18 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 		return nil, fmt.Errorf("read the facilitator's address: %w", withoutURL(err))
 	}
 	return &facilitator{
-		base: base,
+		Options: o, base: base,
 		client: &http.Client{
 			CheckRedirect: fetch.RefuseRedirect,
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 		},
-		verifyTimeout: o.VerifyTimeout, settleTimeout: o.SettleTimeout,
-		verifies: newBreaker(now), settles: newBreaker(now), now: now,
-		observeRequest: observe,
+		verifies: newBreaker(now), settles: newBreaker(now), now: now, observeRequest: observe,
 	}, nil
 }
 
 // verify asks whether a payment could be charged, again after a failed connection: verifying changes nothing.
 func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, f.VerifyTimeout)
 	defer cancel()
 	ask := func() (verdict, error) { return f.post(ctx, "verify", p.Settlement, readVerified) }
 	reply, err := f.verifies.call(p.Payer, vouched, ask)
@@ -82,7 +80,7 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 
 // settle asks for a verified payment to be charged, again only if the transfer is reported as in progress.
 func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, f.SettleTimeout)
 	defer cancel()
 	ask := func() (verdict, error) { return f.post(ctx, "settle", p.Settlement, readSettled) }
 	reply, err := f.settles.call(p.Payer, true, ask)

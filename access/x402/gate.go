@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -32,12 +32,12 @@ type Options struct {
 
 // Gate accepts payments. It is safe for concurrent use.
 type Gate struct {
+	Options
+
 	prices      *priceTable
-	store       *accounts.Store
 	facilitator *facilitator
 	chain       *chain
 	lease       time.Duration
-	logger      *slog.Logger
 	metrics     metrics
 	now         func() time.Time
 }
@@ -60,9 +60,8 @@ func New(o Options) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{
-		prices: t, store: o.Store,
-		lease:  MaxDuration(o.VerifyTimeout, o.WorkTimeout, o.SettleTimeout),
-		logger: o.Logger, metrics: newMetrics(o.Metrics), now: time.Now,
+		Options: o, prices: t, lease: MaxDuration(o.VerifyTimeout, o.WorkTimeout, o.SettleTimeout),
+		metrics: newMetrics(o.Metrics), now: time.Now,
 	}
 	if g.facilitator, err = newFacilitator(o, g.metrics.observe, func() time.Time { return g.now() }); err != nil {
 		return nil, err
@@ -85,10 +84,7 @@ type Request struct {
 	Canonical string
 }
 
-func (r Request) fingerprint() string {
-	hash := sha256.Sum256([]byte(r.Canonical))
-	return hex.EncodeToString(hash[:])
-}
+func (r Request) fingerprint() string { return fmt.Sprintf("%x", sha256.Sum256([]byte(r.Canonical))) }
 
 // Challenge returns the refusal of a request without a payment.
 func (g *Gate) Challenge(r Request) *RefusedError { return g.require(r, reasonRequired) }
@@ -139,7 +135,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error)
 	if err != nil {
 		return nil, err
 	}
-	known, mine, err := g.store.ClaimPayment(ctx, claim, c.lease)
+	known, mine, err := g.Store.ClaimPayment(ctx, claim, c.lease)
 	if err != nil {
 		return nil, unavailable(err)
 	}

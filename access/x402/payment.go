@@ -3,8 +3,8 @@ package x402
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -81,8 +81,7 @@ func parsePayment(header string) (Payment, *RefusedError) {
 	if sent.X402Version != version {
 		return Payment{}, malformed("x402Version must be the number 2, not " + strconv.FormatFloat(sent.X402Version, 'g', -1, 64))
 	}
-	hash := sha256.Sum256([]byte(header))
-	p := Payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
+	p := Payment{payload: sent.Payload, fingerprint: fmt.Sprintf("%x", sha256.Sum256([]byte(header)))}
 	if err := json.Unmarshal(sent.Accepted, &p.accepted); err != nil || p.accepted == nil {
 		return Payment{}, malformed("accepted must be an object: the accepted terms")
 	}

@@ -56,7 +56,7 @@ func (g *Gate) checkChain(ctx context.Context, p governance.Payment, e *evidence
 	var err error
 	e.onChain, e.transaction, err = g.chain.status(ctx, p)
 	if err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "payment status not read from the chain", slog.String("payment", p.ID), slog.Any("error", err))
+		g.Logger.LogAttrs(ctx, slog.LevelWarn, "payment status not read from the chain", slog.String("payment", p.ID), slog.Any("error", err))
 	}
 }
 
@@ -71,9 +71,9 @@ func (g *Gate) Run(ctx context.Context) {
 
 // Reconcile checks the unresolved payments that are due, once.
 func (g *Gate) Reconcile(ctx context.Context) {
-	ids, err := g.store.DuePayments(ctx, g.now(), reconcileBatchSize)
+	ids, err := g.Store.DuePayments(ctx, g.now(), reconcileBatchSize)
 	if err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "unresolved payments not read", slog.Any("error", err))
+		g.Logger.LogAttrs(ctx, slog.LevelWarn, "unresolved payments not read", slog.Any("error", err))
 		return
 	}
 	for _, id := range ids {
@@ -81,7 +81,7 @@ func (g *Gate) Reconcile(ctx context.Context) {
 			return
 		}
 		lease := accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}
-		p, err := g.store.LeasePayment(ctx, id, lease)
+		p, err := g.Store.LeasePayment(ctx, id, lease)
 		if err != nil {
 			continue // resolved, or leased by another process
 		}
@@ -100,7 +100,7 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 	case governance.PaymentRefused:
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
-		err = g.store.DeleteRefusedPayment(ctx, p, lease)
+		err = g.Store.DeleteRefusedPayment(ctx, p, lease)
 	case governance.PaymentSettling:
 		step.Due = new(nextCheck(p, g.now()))
 		err = g.save(ctx, step)
@@ -112,7 +112,7 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 	if err != nil || p.State == governance.PaymentUnknown {
 		level = slog.LevelError
 	}
-	g.logger.LogAttrs(ctx, level, "payment",
+	g.Logger.LogAttrs(ctx, level, "payment",
 		slog.String("state", string(p.State)), slog.String("payment", p.ID), slog.String("route", p.RouteID),
 		slog.String("amount", p.Amount), slog.String("transaction", p.Transaction),
 		slog.String("reason", p.Reason), slog.Int("attempts", p.Attempts), slog.Any("error", err))
@@ -122,15 +122,15 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return g.store.SavePayment(ctx, step)
+	return g.Store.SavePayment(ctx, step)
 }
 
 // checkFacilitator warns if the facilitator does not support the terms. It may only be unreachable: no error.
 func (g *Gate) checkFacilitator(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, g.facilitator.verifyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, g.VerifyTimeout)
 	defer cancel()
 	if err := g.facilitator.supports(ctx, g.prices.terms.Token.Network); err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "facilitator may not support the configured payments", slog.Any("error", err))
+		g.Logger.LogAttrs(ctx, slog.LevelWarn, "facilitator may not support the configured payments", slog.Any("error", err))
 	}
 }
 
