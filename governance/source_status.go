@@ -97,8 +97,7 @@ func (s *SourceStatus) SetLag(at time.Time) {
 		s.LagSeconds = nil
 		return
 	}
-	lag := uint64(max(0, at.Sub(s.ReadThroughAt.Time())) / time.Second)
-	s.LagSeconds = &lag
+	s.LagSeconds = new(uint64(max(0, at.Sub(s.ReadThroughAt.Time())) / time.Second))
 }
 
 // BackfillProgress says how much of the past has been read, in proposals, topics or blocks.

@@ -36,8 +36,7 @@ func OptionalTimestamp(t *time.Time) *Timestamp {
 	if t == nil {
 		return nil
 	}
-	stamp := TimestampOf(*t)
-	return &stamp
+	return new(TimestampOf(*t))
 }
 
 // TimestampOfUnix returns the moment some whole seconds after 1970 UTC; an error before 1970 and after MaxYear.

@@ -25,8 +25,7 @@ func (l *pollers) readCategories(ctx context.Context) (bool, error) {
 	}
 	restricted, err := records.RestrictedCategories(ctx, l.journal.Warehouse, l.Name)
 	if err == nil {
-		own := restricted[l.Name]
-		l.restricted.Store(&own)
+		l.restricted.Store(new(restricted[l.Name]))
 	}
 	return false, err
 }

@@ -230,8 +230,7 @@ func TestDecodes(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := Decode(test.call)
-			got := outline(&d, "")
+			got := outline(new(Decode(test.call)), "")
 			for i, want := range test.want {
 				if i >= len(got) || !containsAll(got[i], want) {
 					t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))

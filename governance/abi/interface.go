@@ -35,9 +35,8 @@ func (of Interfaces) Add(contract string, signatures ...string) error {
 
 // Decode returns what a call means. The functions of the table come first.
 func (of Interfaces) Decode(call Call) Decoded {
-	budget := maxCalls
 	call.Target = strings.ToLower(call.Target)
-	return of.decode(call, 0, &budget)
+	return of.decode(call, 0, new(maxCalls))
 }
 
 // candidates returns the function that a contract has for a call, with its arguments; none where the call is not of it, or the

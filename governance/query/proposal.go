@@ -71,11 +71,9 @@ func (q Proposals) Canonical() Proposals {
 	case q.From == nil && q.To == nil:
 		q.Time = ""
 	case q.From == nil:
-		from := governance.TimestampOf(q.To.Time().Add(-MaxProposalWindow))
-		q.From = &from
+		q.From = new(governance.TimestampOf(q.To.Time().Add(-MaxProposalWindow)))
 	case q.To == nil:
-		to := governance.TimestampOf(q.From.Time().Add(MaxProposalWindow))
-		q.To = &to
+		q.To = new(governance.TimestampOf(q.From.Time().Add(MaxProposalWindow)))
 	}
 	return q
 }
