@@ -72,8 +72,7 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	mine := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	journal := env.Must(follow.OpenJournal(t.Context(), opened, "hub", []record.SourceRef{mine}, nil))(t)
 	cursor := journal.Cursor(mine, "backfill")
-	ahead := time.Now().Add(24 * 365 * time.Hour)
-	cursor.UpstreamAt = &ahead
+	cursor.UpstreamAt = new(time.Now().Add(24 * 365 * time.Hour))
 	foreign := make([]record.Record, 3000)
 	for i := range foreign {
 		foreign[i] = &record.Ballot{Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xf0"}, VoteID: fmt.Sprint(i), Voter: "0x1"}

@@ -145,15 +145,13 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 			id := f.open()
 			f.fill()
 			absurd := fmt.Sprintf(`{"mci":%d,"id":"0xabsurd","type":"vote","space":"harbor.eth","timestamp":%d}`, int64(math.MaxInt64), int64(math.MaxInt64))
-			lying.Change(func(asked string, answer []byte) []byte {
-				if strings.Contains(asked, "query Messages") {
-					answer = withRow(f, answer, "messages", absurd)
-					if strings.Contains(string(answer), `"newest"`) {
-						var said struct{ Data map[string][]json.RawMessage }
-						_ = json.Unmarshal(answer, &said)
-						said.Data["newest"] = append([]json.RawMessage{json.RawMessage(absurd)}, said.Data["newest"]...)
-						answer, _ = json.Marshal(map[string]any{"data": said.Data})
-					}
+			lying.ChangeOf("query Messages", func(answer []byte) []byte {
+				answer = withRow(f, answer, "messages", absurd)
+				if strings.Contains(string(answer), `"newest"`) {
+					var said struct{ Data map[string][]json.RawMessage }
+					_ = json.Unmarshal(answer, &said)
+					said.Data["newest"] = append([]json.RawMessage{json.RawMessage(absurd)}, said.Data["newest"]...)
+					answer, _ = json.Marshal(map[string]any{"data": said.Data})
 				}
 				return answer
 			})
@@ -177,10 +175,7 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 // endless answers every page of a list in full, with rows that nobody has seen.
 func endless(f *fixture, lying *env.Tamper, query, list string, row func(n int64) string) *atomic.Int64 {
 	asked := &atomic.Int64{}
-	lying.Change(func(request string, answer []byte) []byte {
-		if !strings.Contains(request, query) {
-			return answer
-		}
+	lying.ChangeOf(query, func(answer []byte) []byte {
 		page := asked.Add(1)
 		if page > 1000 {
 			f.Error("the hub was asked for 1000 pages")
@@ -258,11 +253,8 @@ func TestAttackProposalsOfWhichNoneCanBeAnsweredHoldNothingUp(t *testing.T) {
 		t.Errorf("the first page was asked for %d times", asked)
 	}
 	f = newFixture(t)
-	f.tamper().Change(func(request string, answer []byte) []byte {
-		if strings.Contains(request, "query Proposals") {
-			return withRow(f, answer, "proposals", `{"id":"0xlast","flagged":"yes"}`)
-		}
-		return answer
+	f.tamper().ChangeOf("query Proposals", func(answer []byte) []byte {
+		return withRow(f, answer, "proposals", `{"id":"0xlast","flagged":"yes"}`)
 	})
 	f.open()
 	f.fill()
@@ -407,10 +399,7 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 
 // cut cuts a list in answers to queries of a name.
 func (f *fixture) cut(query, list string, most int) {
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if !strings.Contains(asked, query) {
-			return answer
-		}
+	f.tamper().ChangeOf(query, func(answer []byte) []byte {
 		return cutTo(answer, list, most)
 	})
 }
@@ -452,11 +441,8 @@ func TestAttackAProposalThatWasMalformedOnceCountsAsRefusedUntilItIsRead(t *test
 	f := newFixture(t)
 	f.open()
 	lying := f.tamper()
-	lying.Change(func(asked string, answer []byte) []byte {
-		if strings.Contains(asked, "query Proposals") {
-			return bytes.Replace(answer, []byte(`"privacy":""`), []byte(`"privacy":5`), 1)
-		}
-		return answer
+	lying.ChangeOf("query Proposals", func(answer []byte) []byte {
+		return bytes.Replace(answer, []byte(`"privacy":""`), []byte(`"privacy":5`), 1)
 	})
 	f.Poll("backfill")
 	open := func() bool { return env.Must(records.HasFollowRejects(t.Context(), f.warehouse, f.upstream.ID()))(t) }
@@ -488,12 +474,11 @@ func TestAttackAnEmptyPageOfVotesIsReadAgain(t *testing.T) {
 	f := newFixture(t)
 	f.castHourly(f.open(), 10)
 	most := []int{4, 0}
-	f.tamper().Change(func(asked string, answer []byte) []byte {
-		if len(most) == 0 || !strings.Contains(asked, "query Votes") {
-			return answer
+	f.tamper().ChangeOf("query Votes", func(answer []byte) []byte {
+		if len(most) > 0 {
+			answer = cutTo(answer, "votes", most[0])
+			most = most[1:]
 		}
-		answer = cutTo(answer, "votes", most[0])
-		most = most[1:]
 		return answer
 	})
 	f.Poll("backfill")
@@ -564,12 +549,9 @@ func TestAttackADeletedProposalIsNotLookedForAtEachPoll(t *testing.T) {
 	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
 	f.fill()
 	asked := 0
-	f.tamper().Change(func(query string, answer []byte) []byte {
-		if strings.Contains(query, "query Listing") {
-			asked++
-			return withRow(f, answer, "proposals", `{"id":5}`)
-		}
-		return answer
+	f.tamper().ChangeOf("query Listing", func(answer []byte) []byte {
+		asked++
+		return withRow(f, answer, "proposals", `{"id":5}`)
 	})
 	f.hub.Delete(id)
 	f.clock.Step(2 * time.Minute)

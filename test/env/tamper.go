@@ -34,6 +34,16 @@ func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
 // Change replaces answers from now on. asked is the path, the parameters and the body of the request.
 func (t *Tamper) Change(change func(asked string, answer []byte) []byte) { t.change.Store(&change) }
 
+// ChangeOf replaces the answers to requests that contain a part from now on.
+func (t *Tamper) ChangeOf(part string, change func(answer []byte) []byte) {
+	t.Change(func(asked string, answer []byte) []byte {
+		if !strings.Contains(asked, part) {
+			return answer
+		}
+		return change(answer)
+	})
+}
+
 // Answer replaces the answers to requests that contain all parts by a text from now on.
 func (t *Tamper) Answer(text string, parts ...string) {
 	t.Change(func(asked string, answer []byte) []byte {
