@@ -136,7 +136,11 @@ func (e *nginx) get(path string, headers ...string) answer {
 
 // try sends a request and returns its error, so that any goroutine may call it.
 func (e *nginx) try(method, path string, headers ...string) (answer, error) {
-	request, err := http.NewRequest(method, e.base+path, http.NoBody)
+	return e.send(method, path, http.NoBody, headers...)
+}
+
+func (e *nginx) send(method, path string, content io.Reader, headers ...string) (answer, error) {
+	request, err := http.NewRequest(method, e.base+path, content)
 	if err != nil {
 		return answer{}, err
 	}

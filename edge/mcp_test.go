@@ -23,18 +23,7 @@ func (e *nginx) call(body io.Reader, headers ...string) answer {
 
 func (e *nginx) post(path string, body io.Reader, headers ...string) answer {
 	e.Helper()
-	request := env.Must(http.NewRequest(http.MethodPost, e.base+path, body))(e)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Add(headers[i], headers[i+1])
-	}
-	response, err := e.client.Do(request)
-	if err != nil {
-		e.Fatal(err)
-	}
-	defer response.Body.Close()
-	text := env.Must(io.ReadAll(response.Body))(e)
-	return answer{status: response.StatusCode, header: response.Header, body: string(text)}
+	return env.Must(e.send(http.MethodPost, path, body, append(headers, "Content-Type", "application/json")...))(e)
 }
 
 // unsized is a body whose length the caller does not say.
