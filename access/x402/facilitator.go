@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 )
 
 const maxVerdictBytes = 1 << 20
-
-var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
 var (
 	// errNotSent is a request that did not reach the facilitator: nothing was charged.
@@ -158,7 +155,7 @@ func readSettled(answered []byte, good bool) (verdict, error) {
 	if err := json.Unmarshal(answered, &reply); err != nil || reply.Success == nil {
 		return verdict{}, errUnusable
 	}
-	if !transactionForm.MatchString(reply.Transaction) {
+	if !wordForm.MatchString(reply.Transaction) {
 		reply.Transaction = ""
 	}
 	if *reply.Success && (!good || reply.Transaction == "") {

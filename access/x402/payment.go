@@ -60,9 +60,10 @@ type envelope struct {
 }
 
 var (
-	secondsForm   = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
-	valueForm     = regexp.MustCompile(`^(0|[1-9][0-9]{0,77})$`)
-	nonceForm     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+	secondsForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+	valueForm   = regexp.MustCompile(`^(0|[1-9][0-9]{0,77})$`)
+	// wordForm is that of 32 bytes: a nonce, or the hash of a transaction.
+	wordForm      = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 	signatureForm = regexp.MustCompile(`^0x([0-9a-fA-F]{2}){65,}$`)
 )
 
@@ -100,7 +101,7 @@ func (p *Payment) checkForm() *RefusedError {
 		{"payload.authorization.value", auth.Value, "a decimal integer as a string", valueForm},
 		{"payload.authorization.validAfter", auth.ValidAfter, "seconds since 1970 as a string", secondsForm},
 		{"payload.authorization.validBefore", auth.ValidBefore, "seconds since 1970 as a string", secondsForm},
-		{"payload.authorization.nonce", auth.Nonce, "0x and 64 hexadecimal digits", nonceForm},
+		{"payload.authorization.nonce", auth.Nonce, "0x and 64 hexadecimal digits", wordForm},
 	} {
 		if !field.form.MatchString(field.text) {
 			return malformed(field.name + " must be " + field.want)
