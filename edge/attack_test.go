@@ -198,9 +198,7 @@ func TestAttackSlowReaderHoldsNobodyUp(t *testing.T) {
 	})
 	e := startEdge(t, o.URL)
 	slow := e.dial("GET /v2/daos/long HTTP/1.1\r\nHost: x\r\n\r\n")
-	if _, err := bufio.NewReader(slow).ReadByte(); err != nil { // it is being answered
-		t.Fatal(err)
-	}
+	env.Must(bufio.NewReader(slow).ReadByte())(t) // it is being answered
 	if got := e.get("/v2/daos/long"); got.status != http.StatusOK || len(got.body) != len(body) {
 		t.Errorf("got %d with %d bytes, want the answer", got.status, len(got.body))
 	}

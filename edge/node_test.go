@@ -136,9 +136,7 @@ func (n *node) publishTokens(valid func(access.Token) bool) {
 		}
 	}
 	n.tokenRevision++
-	if err := accounts.New(n.store).SetTokens(context.Background(), n.tokenRevision, access.EncodeTokens(published)); err != nil {
-		n.Fatal(err)
-	}
+	env.MustDo(n, accounts.New(n.store).SetTokens(context.Background(), n.tokenRevision, access.EncodeTokens(published)))
 }
 
 // issue creates a token with a monthly quota, and waits until the node accepts it.

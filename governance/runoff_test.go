@@ -1,6 +1,7 @@
 package governance_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -128,11 +129,7 @@ func snapshotRunOff(ballots []governance.Ranking) map[string]governance.Score {
 			total = total.Add(ballot.Power)
 		}
 	}
-	standing := make([]string, 0, len(round))
-	for choice := range round {
-		standing = append(standing, choice)
-	}
-	slices.SortFunc(standing, func(a, b string) int {
+	standing := slices.SortedFunc(maps.Keys(round), func(a, b string) int {
 		if order := round[a].Power.Cmp(round[b].Power); order != 0 {
 			return order
 		}

@@ -43,9 +43,7 @@ func TestAttackASignatureOfAnotherAccountAsksNobody(t *testing.T) {
 func TestAttackAClaimLeavesNothingWithoutAnExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if _, err := f.Begin(t.Context(), request(), f.pay().Header()); err != nil {
-		t.Fatal(err) // its node dies here
-	}
+	env.Must(f.Begin(t.Context(), request(), f.pay().Header()))(t) // its node dies here
 	client := env.RedisClient(t, f.redis)
 	keys := env.Must(client.Keys(t.Context(), "*").Result())(t)
 	for _, key := range keys {

@@ -317,10 +317,7 @@ func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 	f := newFixtureAt(t, server.URL, facilitator.NewLedger(t))
 	header := f.pay().Header()
 	f.wantBought(header, "first", "first")
-	states, err := f.store.QueuedPayments(t.Context(), 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	states := env.Must(f.store.QueuedPayments(t.Context(), 10))(t)
 	server.Restart() // empty
 	f.wantUnsold(header, request(), "second", x402.Unavailable, "")
 	f.wantCharged(1)

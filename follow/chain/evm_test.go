@@ -129,10 +129,7 @@ func textOf(number *governance.Decimal) string {
 func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 	t.Helper()
 	for more := true; more; {
-		var err error
-		if more, err = f.Pollers[follow.PollerNames].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = env.Must(f.Pollers[follow.PollerNames].Run(t.Context()))(t)
 	}
 	for i := range want {
 		voter := strings.ToLower(view.Names.Accounts[i])

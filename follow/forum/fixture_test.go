@@ -54,10 +54,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	server := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(server.Close)
-	var err error
-	if f.address, err = url.Parse(server.URL); err != nil {
-		t.Fatal(err)
-	}
+	f.address = env.Must(url.Parse(server.URL))(t)
 	f.AddCategory("Proposals", 0)
 	f.restart()
 	return f

@@ -66,9 +66,7 @@ func TestContractsHaveTheFunctionsOfTheirABI(t *testing.T) {
 		"artifact.json": `{"abi":[{"type":"function","name":"lend","inputs":[]}]}`,
 		"events.json":   `[]`, "type.json": `[{"type":"function","name":"f","inputs":[{"type":"uint7"}]}]`, "text.json": `abi`,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	parse := func(contracts string) (sources.File, error) {
 		return sources.Parse(filepath.Join(folder, "sources.yaml"), []byte("contact: a\ndaos:\n- {id: a, name: A, snapshot: [a.eth], contracts: ["+contracts+"]}\n"), environ)

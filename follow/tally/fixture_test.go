@@ -48,10 +48,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{Tally: upstream.New(c.Now), t: t, clock: c, key: "secret", warehouse: env.Warehouse(t)}
 	server := httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(server.Close)
-	var err error
-	if f.address, err = url.Parse(server.URL + "/query"); err != nil {
-		t.Fatal(err)
-	}
+	f.address = env.Must(url.Parse(server.URL + "/query"))(t)
 	f.Switch(func(s *upstream.Switches) { s.Key = "secret" })
 	f.AddOrganization("harbor", "Harbor", 6)
 	f.restart()

@@ -480,13 +480,10 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, signature string, data []byte) {
 		d := Decode(Call{Chain: "eip155:1", Target: alice, Value: "0", Signature: signature, Data: data})
 		count := 0
-		for queue := []*Decoded{&d}; len(queue) > 0; queue = queue[1:] {
+		d.Visit(func(inside *Decoded) {
 			count++
-			recode(t, queue[0])
-			for i := range queue[0].Calls {
-				queue = append(queue, &queue[0].Calls[i])
-			}
-		}
+			recode(t, inside)
+		})
 		if count > 1+maxCalls {
 			t.Fatalf("%d calls", count)
 		}
@@ -532,15 +529,12 @@ func TestRealCallsDecode(t *testing.T) {
 		check.MustDo(t, json.Unmarshal(lines.Bytes(), &proposal))
 		for _, c := range proposal.Calls {
 			d := Decode(Call{Chain: proposal.Chain, Target: c.Target, Value: c.Value, Data: unhex(c.Calldata)})
-			for queue := []*Decoded{&d}; len(queue) > 0; queue = queue[1:] {
-				if all++; queue[0].Undecoded == "" {
+			d.Visit(func(inside *Decoded) {
+				if all++; inside.Undecoded == "" {
 					decoded++
 				}
-				recode(t, queue[0])
-				for i := range queue[0].Calls {
-					queue = append(queue, &queue[0].Calls[i])
-				}
-			}
+				recode(t, inside)
+			})
 		}
 	}
 	if err := lines.Err(); err != nil || all == 0 || decoded*100 < all*95 {

@@ -3,14 +3,14 @@ package abi
 import (
 	"bytes"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 // The names that a DAO states for functions do not say what a known function does that has their selector.
 func TestAKnownSelectorIsOfTheKnownFunction(t *testing.T) {
 	of := Interfaces{}
-	if err := of.Add("eip155:1:"+alice, "many_msg_babbage(bytes1 calm)", "hello(bytes1 calm)"); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, of.Add("eip155:1:"+alice, "many_msg_babbage(bytes1 calm)", "hello(bytes1 calm)"))
 	word := bytes.Repeat([]byte{0}, wordBytes)
 	for signature, decoded := range map[string]bool{"transfer(address,uint256)": false, "hello(bytes1)": true} {
 		selector := SelectorOf(signature)

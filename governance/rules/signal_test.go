@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -405,12 +406,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 				continue
 			}
 			seen = true
-			var got []string
-			for name := range hit.Evidence {
-				got = append(got, name)
-			}
-			slices.Sort(got)
-			check.WantSame(t, rule.Type, want, got)
+			check.WantSame(t, rule.Type, want, slices.Sorted(maps.Keys(hit.Evidence)))
 		}
 		if !seen {
 			t.Errorf("%s found nothing", rule.Type)
