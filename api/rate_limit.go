@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -59,7 +60,7 @@ func leftOf(name string, remaining int64, reset time.Duration) string {
 
 // limitItem is an item of a structured header: a name with a count and a time in seconds as parameters.
 func limitItem(name, countKey string, count int64, timeKey string, d time.Duration) string {
-	return fmt.Sprintf("%q;%s=%d;%s=%d", name, countKey, count, timeKey, apierror.Seconds(d))
+	return `"` + name + `";` + countKey + "=" + strconv.FormatInt(count, 10) + ";" + timeKey + "=" + strconv.Itoa(apierror.Seconds(d))
 }
 
 func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *apierror.Error {
