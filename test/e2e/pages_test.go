@@ -24,7 +24,7 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	proposals, voters := i.LargestProposals(tries), i.BusiestVoters(tries)
 	daos := i.Column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
 	for query, path := range map[string]func(n int) string{
-		"reason) AS reason FROM":          func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
+		"reason) AS reason,":              func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
 		"row_number()":                    func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
 		"BY voter SETTINGS":               func(n int) string { return "/v2/voters/" + voters[n] },
 		"choice_form,\n    flagged\nFROM": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
