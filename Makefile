@@ -167,8 +167,8 @@ test-day-one: engine redis npm ## Let the day-one programs keep copies, exports 
 test-mutations: engine redis nginx ## Try each model of histories on a Pnyx with a fault in its code, which it has to find
 	@test/histories/mutations/run.sh $(MUTATIONS)
 
-# The version before: its tag or, as 0.1.0 has none, its commit.
-FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),ca11a6f)
+# The version before: its tag or, where a checkout has no tags, the last build before this edition.
+FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),7fb40c7)
 .PHONY: test-upgrade
 test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew test/results/upgrades.md (ten minutes)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/test/results/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
