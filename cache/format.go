@@ -50,11 +50,12 @@ func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
 // one leads, and after RetirePreviousFormat. What became due by the clock while they led, they noted in the
 // warehouse as published, and wrote it to their own values alone.
 func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	pipe := Client(s.conn).Pipeline()
-	leading, ttl, value := pipe.Exists(ctx, previousLeaseKey), pipe.TTL(ctx, previousStateKey), pipe.Get(ctx, previousStateKey)
-	_, err = pipe.Exec(ctx)
+	var leading *redis.IntCmd
+	var ttl *redis.DurationCmd
+	var value *redis.StringCmd
+	err = Pipelined(ctx, s.conn, func(pipe redis.Pipeliner) {
+		leading, ttl, value = pipe.Exists(ctx, previousLeaseKey), pipe.TTL(ctx, previousStateKey), pipe.Get(ctx, previousStateKey)
+	})
 	const forever = -1 // of a key without a lifetime
 	switch {
 	case errors.Is(err, redis.Nil):
